@@ -1,0 +1,69 @@
+// Package approval asks a person, or whoever stands for one, before something
+// is done that the deployment does not allow by itself.
+//
+// A request goes to the answerers, which are waterfall listeners: each may
+// decide or pass on. No answerer, or one that fails, makes the outcome
+// unavailable; nothing is ever allowed by accident.
+package approval
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Outcome is what came of a request.
+type Outcome string
+
+const (
+	// AllowedOnce serves exactly the call that asked.
+	AllowedOnce Outcome = "allowed-once"
+	// Rejected means that somebody said no.
+	Rejected Outcome = "rejected"
+	// Cancelled means that the call was aborted, or the question withdrawn,
+	// before an answer.
+	Cancelled Outcome = "cancelled"
+	// Unavailable means that nobody could answer.
+	Unavailable Outcome = "unavailable"
+)
+
+// Mode is a session's approval policy.
+type Mode string
+
+const (
+	// Ask puts each request to the answerers.
+	Ask Mode = "ask"
+	// Never rejects each request without asking.
+	Never Mode = "never"
+)
+
+// Request is one question.
+type Request struct {
+	// ToolName and CallID name the tool call that asks.
+	ToolName string
+	CallID   string
+	// Reason is one line that says what would be allowed and why.
+	Reason string
+	// Arguments are the frozen arguments of the call.
+	Arguments json.RawMessage
+	// Path is the display path of the file the call would change, or "".
+	Path string
+	// Diff returns what would change, as a unified diff computed from the
+	// bytes on both sides; nil when there is nothing to show. It is a function
+	// because most answerers decide without it.
+	Diff func(ctx context.Context) (string, error)
+	// Before and After are the SHA-256 in hex of the file's bytes when asked
+	// and of the proposed bytes; "" where there are none. They are logged, so
+	// that what was approved can be compared with what was done.
+	Before, After string
+}
+
+// Service decides requests. Implementations may be called concurrently.
+type Service interface {
+	// Request asks and waits. It returns Cancelled when ctx ends first. The
+	// error tells why an outcome is Unavailable or Cancelled; it is nil for
+	// AllowedOnce and Rejected.
+	//
+	// actor is the calling agent, opaque here; the pair approval/asked and
+	// approval/decided goes to its session's log. A nil actor is Unavailable.
+	Request(ctx context.Context, actor any, r Request) (Outcome, error)
+}

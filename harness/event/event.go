@@ -1,0 +1,160 @@
+// Package event delivers typed events inside one deployment.
+//
+// There are two kinds, and the kind is part of the type. An [Emit] event
+// tells: every listener sees the value, and the caller learns whether one
+// failed. A [Waterfall] event asks: each listener may answer, or call next
+// and wrap what comes back; the caller gets the value.
+//
+// Both kinds are synchronous and run in registration order, except that a
+// listener may ask to be first. Delivery works on the listeners there were
+// when it began: one that is added or removed meanwhile counts from the next
+// time on. A panic in a listener becomes an error that names the event and
+// the listener's owner.
+//
+// Topics are declared once, as package variables, and shared by all
+// deployments; listeners belong to a [Bus], and each deployment has its own:
+//
+//	var Observed = event.NewEmit[Observation]("fs/observed")
+//
+//	undo := Observed.On(bus, "fspolicy", func(ctx context.Context, o Observation) error { ... })
+//	err := Observed.Send(ctx, bus, observation)
+package event
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bridle-go/bridle/harness/errs"
+)
+
+// topics hands out the index of each topic in every bus.
+var topics atomic.Int64
+
+// Bus holds the listeners of one deployment. The zero value is ready; a Bus
+// must not be copied.
+type Bus struct {
+	mu    sync.Mutex
+	slots atomic.Pointer[[]any] // topic index -> *list[F], copied on growth
+}
+
+// list is the listeners of one topic on one bus, replaced as a whole when it
+// changes so that delivery needs no lock.
+type list[F any] struct {
+	entries atomic.Pointer[[]entry[F]]
+}
+
+type entry[F any] struct {
+	owner string
+	fn    F
+	id    *int // identity for removal
+}
+
+// Option changes how a listener is registered.
+type Option func(*options)
+
+type options struct{ first bool }
+
+// First puts the listener before all that are registered already. Of two that
+// ask for it, the later one runs first.
+func First() Option { return func(o *options) { o.first = true } }
+
+func load[F any](b *Bus, index int64) []entry[F] {
+	slots := b.slots.Load()
+	if slots == nil || index >= int64(len(*slots)) || (*slots)[index] == nil {
+		return nil
+	}
+	entries := (*slots)[index].(*list[F]).entries.Load()
+	if entries == nil {
+		return nil
+	}
+	return *entries
+}
+
+// add registers fn and returns its undo, which may be called twice.
+func add[F any](b *Bus, index int64, owner string, fn F, opts []Option) func() {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := ensure[F](b, index)
+	e := entry[F]{owner: owner, fn: fn, id: new(int)}
+	var old []entry[F]
+	if p := l.entries.Load(); p != nil {
+		old = *p
+	}
+	next := make([]entry[F], 0, len(old)+1)
+	if o.first {
+		next = append(append(next, e), old...)
+	} else {
+		next = append(append(next, old...), e)
+	}
+	l.entries.Store(&next)
+	return func() { remove(b, l, e.id) }
+}
+
+func remove[F any](b *Bus, l *list[F], id *int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	old := *l.entries.Load()
+	next := make([]entry[F], 0, len(old))
+	for _, e := range old {
+		if e.id != id {
+			next = append(next, e)
+		}
+	}
+	l.entries.Store(&next)
+}
+
+// ensure returns the topic's list; b.mu is held.
+func ensure[F any](b *Bus, index int64) *list[F] {
+	var slots []any
+	if p := b.slots.Load(); p != nil {
+		slots = *p
+	}
+	if index < int64(len(slots)) && slots[index] != nil {
+		return slots[index].(*list[F])
+	}
+	grown := make([]any, max(int64(len(slots)), index+1))
+	copy(grown, slots)
+	l := new(list[F])
+	grown[index] = l
+	b.slots.Store(&grown)
+	return l
+}
+
+// failed turns what a listener returned or panicked with into an error that
+// names the event and the owner.
+func failed(topic, owner string, cause error) error {
+	return &errs.Error{
+		Code:    errs.ListenerFailed,
+		Op:      topic,
+		Message: fmt.Sprintf("listener of %q owned by %q failed: %v", topic, owner, cause),
+		Err:     cause,
+	}
+}
+
+// PanicError is the cause of a listener failure that began as a panic.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error returns what the listener panicked with.
+func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+
+// Unwrap returns the panic's value where it was an error.
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+func recovered(topic, owner string, err *error) {
+	if v := recover(); v != nil {
+		*err = failed(topic, owner, &PanicError{Value: v, Stack: debug.Stack()})
+	}
+}
