@@ -21,7 +21,6 @@
 package event
 
 import (
-	"context"
 	"fmt"
 	"runtime/debug"
 	"sync"
