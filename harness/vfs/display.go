@@ -1,0 +1,59 @@
+package vfs
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DisplayName returns a path or name as people and models may see it: control
+// characters, characters that change the direction of text or are invisible,
+// and bytes that are not UTF-8 are written as escapes, so that a name cannot
+// pass for another or forge a line of output. Other names come back as they
+// are.
+func DisplayName(name string) string {
+	if plain(name) {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b.WriteString(`\x`)
+			b.WriteString(hexByte(name[i]))
+		case hidden(r):
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		default:
+			b.WriteString(name[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func plain(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c < ' ' || c >= 0x7f {
+			return utf8.ValidString(name) && strings.IndexFunc(name, hidden) < 0
+		}
+	}
+	return true
+}
+
+// hidden reports whether r does not show itself: a control, format or private
+// character, or a line or paragraph separator. Format characters (Cf) include
+// all that change direction.
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+}
+
+func hexByte(c byte) string {
+	const digits = "0123456789abcdef"
+	return string([]byte{digits[c>>4], digits[c&15]})
+}
+
+// quote puts a displayed path in double quotes.
+func quote(path string) string { return `"` + DisplayName(path) + `"` }
