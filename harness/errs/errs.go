@@ -99,8 +99,6 @@ const (
 	UnknownPlugin      Code = "PLUGIN_UNKNOWN"
 	PluginFailed       Code = "PLUGIN_FAILED"
 	PluginCycle        Code = "PLUGIN_CYCLE"
-	// PluginInUse reports an unmount that would take a required service away.
-	PluginInUse Code = "PLUGIN_IN_USE"
 	// DuplicateName reports a second registration under one name.
 	DuplicateName  Code = "NAME_DUPLICATE"
 	ListenerFailed Code = "LISTENER_FAILED"

@@ -23,10 +23,10 @@ func NewEmit[T any](name string) *Emit[T] {
 // Name returns the event's name.
 func (e *Emit[T]) Name() string { return e.name }
 
-// On registers a listener for owner, which is named when the listener fails.
-// The returned undo may be called twice.
-func (e *Emit[T]) On(b *Bus, owner string, fn Listener[T], opts ...Option) (undo func()) {
-	return add(b, e.index, owner, fn, opts)
+// On registers a listener until s ends or the returned undo is called, which
+// may happen twice. The owner of s is named when the listener fails.
+func (e *Emit[T]) On(b *Bus, s Scope, fn Listener[T], opts ...Option) (undo func()) {
+	return add(b, e.index, s, fn, opts)
 }
 
 // Send delivers value to every listener, also after one has failed. The error

@@ -16,7 +16,7 @@
 //
 //	var Observed = event.NewEmit[Observation]("fs/observed")
 //
-//	undo := Observed.On(bus, "fspolicy", func(ctx context.Context, o Observation) error { ... })
+//	Observed.On(bus, scope, func(ctx context.Context, o Observation) error { ... })
 //	err := Observed.Send(ctx, bus, observation)
 package event
 
@@ -31,6 +31,15 @@ import (
 
 // topics hands out the index of each topic in every bus.
 var topics atomic.Int64
+
+// Scope owns registrations and undoes them when it ends. A plugin's scope is
+// one.
+type Scope interface {
+	// Owner names who registers, for errors.
+	Owner() string
+	// Add hands over an undo; it may be called more than once.
+	Add(undo func())
+}
 
 // Bus holds the listeners of one deployment. The zero value is ready; a Bus
 // must not be copied.
@@ -72,8 +81,8 @@ func load[F any](b *Bus, index int64) []entry[F] {
 	return *entries
 }
 
-// add registers fn and returns its undo, which may be called twice.
-func add[F any](b *Bus, index int64, owner string, fn F, opts []Option) func() {
+// add registers fn in s and returns its undo, which may be called twice.
+func add[F any](b *Bus, index int64, s Scope, fn F, opts []Option) func() {
 	var o options
 	for _, opt := range opts {
 		opt(&o)
@@ -81,7 +90,7 @@ func add[F any](b *Bus, index int64, owner string, fn F, opts []Option) func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := ensure[F](b, index)
-	e := entry[F]{owner: owner, fn: fn, id: new(int)}
+	e := entry[F]{owner: s.Owner(), fn: fn, id: new(int)}
 	var old []entry[F]
 	if p := l.entries.Load(); p != nil {
 		old = *p
@@ -93,7 +102,9 @@ func add[F any](b *Bus, index int64, owner string, fn F, opts []Option) func() {
 		next = append(append(next, old...), e)
 	}
 	l.entries.Store(&next)
-	return func() { remove(b, l, e.id) }
+	undo := func() { remove(b, l, e.id) }
+	s.Add(undo)
+	return undo
 }
 
 func remove[F any](b *Bus, l *list[F], id *int) {

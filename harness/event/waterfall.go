@@ -25,10 +25,10 @@ func NewWaterfall[In, Out any](name string) *Waterfall[In, Out] {
 // Name returns the event's name.
 func (w *Waterfall[In, Out]) Name() string { return w.name }
 
-// On registers a decider for owner, which is named when the decider panics.
-// The returned undo may be called twice.
-func (w *Waterfall[In, Out]) On(b *Bus, owner string, fn Decider[In, Out], opts ...Option) (undo func()) {
-	return add(b, w.index, owner, fn, opts)
+// On registers a decider until s ends or the returned undo is called, which
+// may happen twice. The owner of s is named when the decider panics.
+func (w *Waterfall[In, Out]) On(b *Bus, s Scope, fn Decider[In, Out], opts ...Option) (undo func()) {
+	return add(b, w.index, s, fn, opts)
 }
 
 // Ask runs the listeners in order and returns what they decide; the last next
