@@ -1,0 +1,187 @@
+package jpeg
+
+// prepare allocates the sample stripes of one row of units.
+func (d *decoder) prepare() error {
+	for i := range d.comps {
+		c := &d.comps[i]
+		c.strip = make([]byte, c.stripW*c.v*c.ny)
+	}
+	d.colour = d.chooseColour()
+	d.colour.lines = make([][]byte, len(d.comps))
+	for i := range d.comps {
+		if !d.direct(&d.comps[i]) {
+			d.colour.lines[i] = make([]byte, d.outW)
+		}
+	}
+	return nil
+}
+
+// direct tells whether a component has one sample for each output pixel across.
+func (d *decoder) direct(c *component) bool {
+	return c.h*c.nx*d.opt.Scale == 8*d.hMax
+}
+
+// emitCoefs transforms the kept coefficients, row of units by row of units.
+func (d *decoder) emitCoefs() error {
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	for y := range d.mcusY {
+		for i := range d.comps {
+			c := &d.comps[i]
+			if !d.quantOK[c.tq] {
+				return damaged("no quantization table")
+			}
+			for by := range c.v {
+				row := c.coefs[(y*c.v+by)*c.strideX*64:]
+				for bx := range c.strideX {
+					b := (*[64]int16)(row[bx*64:])
+					inverse(b, &d.quant[c.tq], 63, c.nx, c.ny, c.strip[by*c.ny*c.stripW+bx*c.nx:], c.stripW)
+				}
+			}
+		}
+		if err := d.emitStrip(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitStrip converts the current stripes to rows and pushes them.
+func (d *decoder) emitStrip() error {
+	outH := d.vMax * 8 / d.opt.Scale
+	for y := 0; y < outH && d.rowsOut < d.outH; y++ {
+		for i := range d.comps {
+			c := &d.comps[i]
+			src := c.strip[y*c.v*c.ny/outH*c.stripW:][:c.stripW]
+			if d.direct(c) {
+				d.colour.lines[i] = src[:d.outW]
+				continue
+			}
+			widen(d.colour.lines[i], src, c.h*c.nx, d.hMax*8/d.opt.Scale)
+		}
+		d.colour.convert(d.sink.Next()[:4*d.outW])
+		if err := d.sink.Push(); err != nil {
+			return err
+		}
+		d.rowsOut++
+	}
+	return nil
+}
+
+// widen repeats samples so that have become want across one unit. Repeating is
+// what the chroma of the stored picture needs most: where nothing is resized,
+// encoding averages the same samples again and so gives them back unchanged.
+func widen(dst, src []byte, have, want int) {
+	if 2*have == want {
+		n := len(dst) / 2
+		for i, v := range src[:n] {
+			dst[2*i], dst[2*i+1] = v, v
+		}
+		if len(dst)&1 == 1 {
+			dst[len(dst)-1] = src[n]
+		}
+		return
+	}
+	for x := range dst {
+		dst[x] = src[x*have/want]
+	}
+}
+
+type colourKind int
+
+const (
+	grey colourKind = iota
+	ycc
+	rgb
+	cmyk
+	invertedCMYK
+	ycck
+)
+
+type colourizer struct {
+	kind  colourKind
+	lines [][]byte
+}
+
+// chooseColour applies the rules of JFIF and Adobe's APP14: three components
+// are YCbCr unless Adobe or the identifiers say RGB; four are CMYK, which Adobe
+// stores inverted, or YCCK.
+func (d *decoder) chooseColour() colourizer {
+	switch len(d.comps) {
+	case 1:
+		return colourizer{kind: grey}
+	case 3:
+		ids := [3]byte{d.comps[0].id, d.comps[1].id, d.comps[2].id}
+		if !d.jfif && (d.adobe && d.adobeTransform == 0 || !d.adobe && ids == [3]byte{'R', 'G', 'B'}) {
+			return colourizer{kind: rgb}
+		}
+		return colourizer{kind: ycc}
+	}
+	switch {
+	case d.adobe && d.adobeTransform != 0:
+		return colourizer{kind: ycck}
+	case d.adobe:
+		return colourizer{kind: invertedCMYK}
+	}
+	return colourizer{kind: cmyk}
+}
+
+func (c *colourizer) convert(row []byte) {
+	n := len(row) / 4
+	l0 := c.lines[0][:n]
+	if c.kind == grey {
+		for x, v := range l0 {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			p[0], p[1], p[2], p[3] = v, v, v, 255
+		}
+		return
+	}
+	l1, l2 := c.lines[1][:n], c.lines[2][:n]
+	switch c.kind {
+	case ycc:
+		yccRow(row, l0, l1, l2)
+	case rgb:
+		for x, v := range l0 {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			p[0], p[1], p[2], p[3] = v, l1[x], l2[x], 255
+		}
+	case ycck:
+		// Adobe's double inversion leaves the converted colour to be read as
+		// ink, and black inverted.
+		yccRow(row, l0, l1, l2)
+		for x, k := range c.lines[3][:n] {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			p[0], p[1], p[2] = scale(255-p[0], k), scale(255-p[1], k), scale(255-p[2], k)
+		}
+	default:
+		flip := byte(255)
+		if c.kind == invertedCMYK {
+			flip = 0
+		}
+		for x, k := range c.lines[3][:n] {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			k ^= flip
+			p[0], p[1], p[2], p[3] = scale(l0[x]^flip, k), scale(l1[x]^flip, k), scale(l2[x]^flip, k), 255
+		}
+	}
+}
+
+// scale multiplies two samples as fractions of 255.
+func scale(a, b byte) byte {
+	return byte((uint32(a)*uint32(b) + 127) / 255)
+}
+
+// yccRow converts full-range YCbCr (JFIF 1.02) with 16 bits of fraction.
+func yccRow(row, yy, cb, cr []byte) {
+	cb, cr = cb[:len(yy)], cr[:len(yy)]
+	for x, y := range yy {
+		l := int32(y)<<16 + 1<<15
+		b, r := int32(cb[x])-128, int32(cr[x])-128
+		p := row[4*x : 4*x+4 : 4*x+4]
+		p[0] = clamp8((l + 91881*r) >> 16)
+		p[1] = clamp8((l - 22554*b - 46802*r) >> 16)
+		p[2] = clamp8((l + 116130*b) >> 16)
+		p[3] = 255
+	}
+}
