@@ -9,6 +9,9 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+
+	"github.com/bridle-go/bridle/harness/errs"
 )
 
 // Outcome is what came of a request.
@@ -66,4 +69,22 @@ type Service interface {
 	// actor is the calling agent, opaque here; the pair approval/asked and
 	// approval/decided goes to its session's log. A nil actor is Unavailable.
 	Request(ctx context.Context, actor any, r Request) (Outcome, error)
+}
+
+// Refusal turns an outcome into the error of a call that was not allowed; it
+// is nil for AllowedOnce. what names what was to be done.
+func Refusal(o Outcome, what string, cause error) error {
+	switch o {
+	case AllowedOnce:
+		return nil
+	case Rejected:
+		return errs.Wrap(errs.ApprovalRejected, fmt.Sprintf("%s was not approved; do not retry it unchanged", what), cause)
+	case Cancelled:
+		return errs.Wrap(errs.ApprovalCancelled, fmt.Sprintf("the approval of %s was cancelled; nothing was done", what), cause)
+	}
+	msg := fmt.Sprintf("%s needs approval and nobody could give it; nothing was done", what)
+	if cause != nil {
+		msg += ": " + cause.Error()
+	}
+	return errs.Wrap(errs.ApprovalUnavailable, msg, cause)
 }

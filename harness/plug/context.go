@@ -44,12 +44,20 @@ type instance struct {
 // plugin has run, PLUGIN_FAILED for one that could not start. After an error
 // nothing is left mounted.
 func Compose(ctx context.Context, ground []any, plugins ...Plugin) (*Context, error) {
-	c := &Context{ground: ground}
+	c := NewContext()
+	c.Supply(ground...)
 	if err := c.Mount(ctx, plugins...); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
+
+// NewContext returns a context with no plugins, for those whose ground values
+// need its bus or its services.
+func NewContext() *Context { return new(Context) }
+
+// Supply adds ground values. It must come before anything is mounted.
+func (c *Context) Supply(ground ...any) { c.ground = append(c.ground, ground...) }
 
 // Bus returns the context's events.
 func (c *Context) Bus() *event.Bus { return &c.bus }

@@ -1,0 +1,21 @@
+package near
+
+import "testing"
+
+func TestMiss(t *testing.T) {
+	names := []string{"edit", "read", "read_image", "write", "view_file"}
+	tests := []struct{ word, want string }{
+		{"raed", "read"},
+		{"veiw_file", "view_file"},
+		{"read_imgae", "read_image"},
+		{"Write", "write"},
+		{"bash", ""},
+		{"", ""},
+		{"écrire", ""},
+	}
+	for _, test := range tests {
+		if got := Miss(test.word, names); got != test.want {
+			t.Errorf("Miss(%q) = %q, want %q", test.word, got, test.want)
+		}
+	}
+}

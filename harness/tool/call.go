@@ -1,0 +1,109 @@
+package tool
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/session"
+)
+
+// Agent is who makes a call.
+type Agent struct {
+	// Session is the conversation the call belongs to.
+	Session *session.Session
+	// Provider and Model are the agent's own route to a model; the session's
+	// latest request header counts before them.
+	Provider, Model string
+	// View restricts and shadows tools for this agent; nil changes nothing.
+	View *View
+}
+
+// Call is one call on its way through the pipeline. It is the actor of the
+// file events. It must not be changed.
+type Call struct {
+	ID   string
+	Name string
+	// Arguments are validated and in canonical form: one JSON object, without
+	// white space, keys sorted.
+	Arguments json.RawMessage
+	// Agent is nil for a call without a session.
+	Agent *Agent
+}
+
+// Session returns the calling session, or nil.
+func (c *Call) Session() *session.Session {
+	if c == nil || c.Agent == nil {
+		return nil
+	}
+	return c.Agent.Session
+}
+
+// Cwd returns the directory that relative paths of the call start from; ""
+// means the filesystem provider's own.
+func (c *Call) Cwd() string {
+	if s := c.Session(); s != nil {
+		return s.Header().Cwd
+	}
+	return ""
+}
+
+// Invocation is a call as the model made it.
+type Invocation struct {
+	ID   string
+	Name string
+	// Arguments is the text of a JSON object; "" counts as {}.
+	Arguments string
+	Agent     *Agent
+}
+
+// Result is what came of a call.
+type Result struct {
+	// Content is what the model sees.
+	Content []llm.Block
+	IsError bool
+	// Error is set on failures that have a code.
+	Error *ErrorInfo
+	// Value is the body's value as JSON. It is for callers, not for the log.
+	Value json.RawMessage
+	// Meta is what the log keeps for presentation; nil for none.
+	Meta json.RawMessage
+}
+
+// ErrorInfo is how a log names a failure.
+type ErrorInfo struct {
+	Name string `json:"name"`
+	Code string `json:"code"`
+}
+
+// Text returns the text blocks of the result, joined by line breaks.
+func (r Result) Text() string {
+	var parts []string
+	for _, b := range r.Content {
+		if b.Type == llm.TextBlock {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Failure returns the result of a call that failed with err.
+func Failure(err error) Result {
+	r := Result{IsError: true, Content: []llm.Block{llm.Text("Error: " + err.Error())}}
+	if code := errs.CodeOf(err); code != "" {
+		r.Error = &ErrorInfo{Name: errorName(code), Code: string(code)}
+	}
+	return r
+}
+
+// errorName is the family of a code, as logs name it.
+func errorName(code errs.Code) string {
+	switch {
+	case strings.HasPrefix(string(code), "FS_"):
+		return "FsError"
+	case strings.Contains(string(code), "IMAGE"), strings.HasPrefix(string(code), "ATTACHMENT_"):
+		return "AttachmentError"
+	}
+	return "ToolError"
+}

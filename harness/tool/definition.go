@@ -1,0 +1,152 @@
+// Package tool holds what an agent can do: definitions, their registry, and
+// the pipeline that every call goes through.
+//
+// A [Definition] has a name, a JSON Schema for its arguments and one for its
+// value, a body and a renderer. The body gets arguments that have been
+// validated and returns one value; the renderer turns the value into what the
+// model sees. [Tool] is the typed way to write one.
+//
+// A call goes through these stages, each open to plugins as an event:
+//
+//	validate -> PreExecute -> guards -> Execute(body) -> PostExecute -> Done
+//
+// A failure at any stage becomes a result with the text "Error: <message>" and
+// the error's code beside it; Execute of the registry never fails otherwise.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/llm"
+)
+
+// Schema is a JSON Schema (draft 2020-12) document.
+type Schema = json.RawMessage
+
+// Definition is a tool as the registry knows it.
+type Definition struct {
+	// Name is what the model calls it by: letters, digits, "_" and "-", at most
+	// 64 of them, as common providers demand.
+	Name string
+	// Description tells the model what it is for.
+	Description string
+	// Input describes the arguments, an object.
+	Input Schema
+	// Output describes the value that the body returns.
+	Output Schema
+	// Parallel tells that calls may run beside other parallel calls. A call of
+	// any other tool runs alone, after those before it and before those after.
+	Parallel bool
+	// Run is the body.
+	Run func(ctx context.Context, call *Call) (any, error)
+	// Render turns the value into what is shown and logged. The value has the
+	// type that Run returns.
+	Render func(call *Call, value any) (Rendered, error)
+	// Decode turns a JSON value into the type that Render takes. It is used
+	// where a listener replaced the value.
+	Decode func(value json.RawMessage) (any, error)
+	// CallCard and ResultCard present a call and its result to a person, from
+	// what is in a log alone. Nil means a generic card.
+	CallCard   func(arguments json.RawMessage) (Card, error)
+	ResultCard func(arguments json.RawMessage, r Logged) (Card, error)
+}
+
+// Rendered is a value as the model sees it and as the log keeps it.
+type Rendered struct {
+	Content []llm.Block
+	// Meta is kept in the log beside the content for presentation; nil for
+	// none.
+	Meta any
+	// IsError marks content that tells of a failure.
+	IsError bool
+}
+
+// Tool is a definition with Go types for its arguments and value. A and V must
+// round-trip through encoding/json.
+type Tool[A, V any] struct {
+	Name        string
+	Description string
+	Input       Schema
+	Output      Schema
+	Parallel    bool
+	Run         func(ctx context.Context, call *Call, args A) (V, error)
+	Render      func(args A, value V) (Rendered, error)
+	CallCard    func(args A) Card
+	ResultCard  func(args A, r Logged) (Card, error)
+}
+
+// Definition returns the tool for a registry.
+func (t Tool[A, V]) Definition() Definition {
+	d := Definition{
+		Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Parallel: t.Parallel,
+		Run: func(ctx context.Context, call *Call) (any, error) {
+			args, err := decodeArgs[A](call.Arguments)
+			if err != nil {
+				return nil, err
+			}
+			return t.Run(ctx, call, args)
+		},
+		Render: func(call *Call, value any) (Rendered, error) {
+			args, err := decodeArgs[A](call.Arguments)
+			if err != nil {
+				return Rendered{}, err
+			}
+			v, ok := value.(V)
+			if !ok {
+				return Rendered{}, fmt.Errorf("value of tool %q is a %T", t.Name, value)
+			}
+			return t.Render(args, v)
+		},
+		Decode: func(value json.RawMessage) (any, error) {
+			var v V
+			err := json.Unmarshal(value, &v)
+			return v, err
+		},
+	}
+	if t.CallCard != nil {
+		d.CallCard = func(arguments json.RawMessage) (Card, error) {
+			args, err := decodeArgs[A](arguments)
+			if err != nil {
+				return Card{}, err
+			}
+			return t.CallCard(args), nil
+		}
+	}
+	if t.ResultCard != nil {
+		d.ResultCard = func(arguments json.RawMessage, r Logged) (Card, error) {
+			args, err := decodeArgs[A](arguments)
+			if err != nil {
+				return Card{}, err
+			}
+			return t.ResultCard(args, r)
+		}
+	}
+	return d
+}
+
+func decodeArgs[A any](arguments json.RawMessage) (A, error) {
+	var args A
+	if err := json.Unmarshal(arguments, &args); err != nil {
+		return args, errs.Wrap(errs.InvalidArgs, "arguments do not fit: "+err.Error(), err)
+	}
+	return args, nil
+}
+
+// check reports what is wrong with a definition, or nil.
+func (d Definition) check() error {
+	if d.Name == "" || len(d.Name) > 64 {
+		return errs.New(errs.InvalidArgs, fmt.Sprintf("tool name %q must have 1 to 64 characters", d.Name))
+	}
+	for _, r := range d.Name {
+		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("tool name %q may hold letters, digits, _ and - only", d.Name))
+		}
+	}
+	if d.Run == nil || d.Render == nil {
+		return errs.New(errs.InvalidArgs, fmt.Sprintf("tool %q needs a body and a renderer", d.Name))
+	}
+	return nil
+}

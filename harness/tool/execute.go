@@ -1,0 +1,267 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/llm"
+)
+
+// Verdict is what a PreExecute listener says about a call.
+type Verdict uint8
+
+// The verdicts. The zero value allows.
+const (
+	Allow Verdict = iota
+	Deny
+	// Ask puts the call to the approval service.
+	Ask
+)
+
+// Decision is a verdict with its reason, which the model or the person who is
+// asked reads.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+}
+
+// Executed is a call with its result.
+type Executed struct {
+	Call   *Call
+	Result Result
+}
+
+// The stages of a call.
+var (
+	// PreExecute decides whether a call may run.
+	PreExecute = event.NewWaterfall[*Call, Decision]("tools/pre-execute")
+	// Execute wraps the body: next runs it and returns its value. A listener
+	// may return another value, which is checked against the output schema.
+	Execute = event.NewWaterfall[*Call, any]("tools/execute")
+	// PostExecute may replace the result, content or value, or block it by
+	// returning an error.
+	PostExecute = event.NewWaterfall[Executed, Result]("tools/post-execute")
+	// Done tells of the final result.
+	Done = event.NewEmit[Executed]("tools/result")
+)
+
+// guard is a check that runs after PreExecute and before the body.
+type guard struct {
+	check func(context.Context, *Call) error
+}
+
+// Guard adds a check of every call until scope ends. Its error refuses the
+// call.
+func (r *Registry) Guard(scope event.Scope, check func(context.Context, *Call) error) (undo func()) {
+	g := &guard{check}
+	r.mu.Lock()
+	r.guards = append(slices.Clip(r.guards), g)
+	r.mu.Unlock()
+	undo = func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.guards = slices.DeleteFunc(slices.Clone(r.guards), func(x *guard) bool { return x == g })
+	}
+	scope.Add(undo)
+	return undo
+}
+
+// Execute runs one call through the pipeline. Every failure is in the result.
+func (r *Registry) Execute(ctx context.Context, inv Invocation) Result {
+	if ctx.Err() != nil {
+		return Failure(AbortedBeforeDispatch())
+	}
+	reg, err := r.lookup(inv.Agent, inv.Name)
+	if err != nil {
+		return Failure(err)
+	}
+	call, err := reg.freeze(inv)
+	if err != nil {
+		return Failure(err)
+	}
+	result, err := r.run(ctx, reg, call)
+	if err != nil {
+		result = Failure(aborted(ctx, err))
+	}
+	if err := Done.Send(context.WithoutCancel(ctx), r.bus, Executed{call, result}); err != nil {
+		return Failure(err)
+	}
+	return result
+}
+
+// AbortedBeforeDispatch is the error of a call that was cancelled before it
+// began.
+func AbortedBeforeDispatch() error {
+	return errs.New(errs.AbortedBeforeDispatch, "the call was aborted before it started; nothing was done")
+}
+
+// aborted gives a failure that came of cancellation the code ABORTED, unless
+// it has a code already.
+func aborted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || errs.CodeOf(err) != errs.Aborted {
+		return err
+	}
+	return errs.Wrap(errs.Aborted, "the call was aborted", err)
+}
+
+// freeze validates the arguments and puts them in canonical form.
+func (reg *registered) freeze(inv Invocation) (*Call, error) {
+	text := inv.Arguments
+	if text == "" {
+		text = "{}"
+	}
+	value, err := parse([]byte(text))
+	if err != nil {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
+			Message: fmt.Sprintf("the arguments of %s are not valid JSON: %v; send one JSON object", inv.Name, err)}
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+			Message: fmt.Sprintf("the arguments of %s must be a JSON object", inv.Name)}
+	}
+	if reg.input != nil {
+		if err := reg.input.Validate(value); err != nil {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
+				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, explain(err))}
+		}
+	}
+	canonical, err := encode(value)
+	if err != nil {
+		return nil, errs.Wrap(errs.InvalidArgs, "the arguments cannot be encoded: "+err.Error(), err)
+	}
+	return &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}, nil
+}
+
+func (r *Registry) run(ctx context.Context, reg *registered, call *Call) (Result, error) {
+	if err := r.decide(ctx, call); err != nil {
+		return Result{}, err
+	}
+	r.mu.RLock()
+	guards := r.guards
+	r.mu.RUnlock()
+	for _, g := range guards {
+		if err := g.check(ctx, call); err != nil {
+			return Result{}, err
+		}
+	}
+	value, err := Execute.Ask(ctx, r.bus, call, func(ctx context.Context, call *Call) (any, error) {
+		return reg.body(ctx, call)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := reg.render(call, value)
+	if err != nil {
+		return Result{}, err
+	}
+	return PostExecute.Ask(ctx, r.bus, Executed{call, result}, func(_ context.Context, e Executed) (Result, error) {
+		return e.Result, nil
+	})
+}
+
+// decide asks the PreExecute listeners, and the approval service where one of
+// them wants that.
+func (r *Registry) decide(ctx context.Context, call *Call) error {
+	d, err := PreExecute.Ask(ctx, r.bus, call, nil)
+	if err != nil {
+		return err
+	}
+	switch d.Verdict {
+	case Deny:
+		return errs.New(errs.ToolDenied, fmt.Sprintf("the call of %s was denied: %s", call.Name, d.Reason))
+	case Ask:
+		return r.ask(ctx, call, d.Reason)
+	}
+	return nil
+}
+
+func (r *Registry) ask(ctx context.Context, call *Call, reason string) error {
+	service, release, err := r.approval.Acquire()
+	if err != nil {
+		return errs.Wrap(errs.ApprovalUnavailable, fmt.Sprintf("%s needs approval (%s), and no approval service is mounted", call.Name, reason), err)
+	}
+	defer release()
+	outcome, err := service.Request(ctx, call, approval.Request{
+		ToolName: call.Name, CallID: call.ID, Reason: reason, Arguments: call.Arguments,
+	})
+	return approval.Refusal(outcome, call.Name, err)
+}
+
+// body runs the tool's own code; a panic in it is a failure of this call only.
+func (reg *registered) body(ctx context.Context, call *Call) (value any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = errs.Wrap(errs.ToolFailed, fmt.Sprintf("tool %s panicked: %v", reg.Name, v),
+				&event.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	value, err = reg.Run(ctx, call)
+	if err != nil && errs.CodeOf(err) == "" {
+		err = errs.Wrap(errs.ToolFailed, err.Error(), err)
+	}
+	return value, err
+}
+
+// render checks the value against the output schema and turns it into a
+// result.
+func (reg *registered) render(call *Call, value any) (Result, error) {
+	encoded, err := encode(value)
+	if err != nil {
+		return Result{}, reg.invalidOutput(err)
+	}
+	if reg.output != nil {
+		parsed, err := parse(encoded)
+		if err != nil {
+			return Result{}, reg.invalidOutput(err)
+		}
+		if err := reg.output.Validate(parsed); err != nil {
+			return Result{}, reg.invalidOutput(fmt.Errorf("%s", explain(err)))
+		}
+	}
+	rendered, err := reg.renderValue(call, value, encoded)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Content: rendered.Content, IsError: rendered.IsError, Value: encoded}
+	if rendered.Meta != nil {
+		if result.Meta, err = encode(rendered.Meta); err != nil {
+			return Result{}, reg.invalidOutput(err)
+		}
+	}
+	return result, nil
+}
+
+// renderValue calls the renderer, with the value decoded anew where a listener
+// has put one of another type in its place.
+func (reg *registered) renderValue(call *Call, value any, encoded json.RawMessage) (r Rendered, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = errs.Wrap(errs.ToolFailed, fmt.Sprintf("rendering of tool %s panicked: %v", reg.Name, v),
+				&event.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	r, err = reg.Render(call, value)
+	if err == nil || reg.Decode == nil || errs.CodeOf(err) != "" {
+		return r, err
+	}
+	decoded, derr := reg.Decode(encoded)
+	if derr != nil {
+		return r, reg.invalidOutput(derr)
+	}
+	return reg.Render(call, decoded)
+}
+
+func (reg *registered) invalidOutput(cause error) error {
+	return errs.Wrap(errs.InvalidOutput, fmt.Sprintf("tool %s produced a value that does not match its output schema: %v", reg.Name, cause), cause)
+}
+
+// Block returns the result as the block that answers the call.
+func (r Result) Block(callID string) llm.Block {
+	return llm.ToolResult(callID, r.IsError, r.Content...)
+}
