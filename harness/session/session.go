@@ -78,8 +78,9 @@ type backend interface {
 // Session is one open log. It has one writer, itself, and may be used by any
 // number of goroutines.
 type Session struct {
-	header Header
-	config Config
+	header   Header
+	config   Config
+	repaired Repair
 
 	mu       sync.Mutex
 	state    *State

@@ -1,0 +1,123 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bridle-go/bridle/harness/errs"
+)
+
+// Registry holds the adapters of a deployment by provider id. The zero value
+// is ready; a Registry may be used concurrently and must not be copied.
+type Registry struct {
+	mu       sync.RWMutex
+	adapters map[string]*registration
+}
+
+type registration struct {
+	owner   string
+	adapter Adapter
+}
+
+// Register adds an adapter for owner, the plugin that brings it. A provider
+// id that is taken is refused with NAME_DUPLICATE, and both owners are named.
+// The returned undo may be called twice.
+func (r *Registry) Register(owner string, a Adapter) (undo func(), err error) {
+	id := a.Provider()
+	if id == "" {
+		return nil, errs.New(errs.InvalidArgs, fmt.Sprintf("the adapter of %q has no provider id", owner))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.adapters[id]; old != nil {
+		return nil, errs.New(errs.DuplicateName,
+			fmt.Sprintf("the provider %q is registered by %q already, so %q cannot register it", id, old.owner, owner))
+	}
+	if r.adapters == nil {
+		r.adapters = map[string]*registration{}
+	}
+	reg := &registration{owner, a}
+	r.adapters[id] = reg
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.adapters[id] == reg {
+			delete(r.adapters, id)
+		}
+	}, nil
+}
+
+// Providers returns the ids of all providers in byte order.
+func (r *Registry) Providers() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.adapters))
+}
+
+// Adapter returns the adapter of a provider, or fails with PROVIDER_UNKNOWN
+// and the providers there are.
+func (r *Registry) Adapter(provider string) (Adapter, error) {
+	r.mu.RLock()
+	reg := r.adapters[provider]
+	r.mu.RUnlock()
+	if reg != nil {
+		return reg.adapter, nil
+	}
+	known := "none is mounted"
+	if ids := r.Providers(); len(ids) > 0 {
+		known = "there are: " + strings.Join(ids, ", ")
+	}
+	return nil, errs.New(UnknownProvider, fmt.Sprintf("the model provider %q is unknown (%s)", provider, known))
+}
+
+// ResolveModelInfo answers for exactly this route: never for another model of
+// the provider, and never for the model at another provider.
+func (r *Registry) ResolveModelInfo(provider, model string) (ModelInfo, error) {
+	a, err := r.Adapter(provider)
+	if err != nil {
+		return ModelInfo{}, err
+	}
+	info, err := a.ResolveModel(model)
+	if err != nil {
+		if errs.CodeOf(err) == "" {
+			err = errs.Wrap(UnknownModel, fmt.Sprintf("the model %q of provider %q cannot be resolved: %v", model, provider, err), err)
+		}
+		return ModelInfo{}, err
+	}
+	info.Provider, info.Model = provider, model
+	return info, nil
+}
+
+// Models lists the models of all providers, by provider and then by model. A
+// provider that cannot be asked does not hide the others: its error comes
+// with the list.
+func (r *Registry) Models(ctx context.Context) ([]ModelInfo, error) {
+	var all []ModelInfo
+	var failed error
+	for _, id := range r.Providers() {
+		a, err := r.Adapter(id)
+		if err != nil {
+			continue // it left since
+		}
+		models, err := a.Models(ctx)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("list the models of %q: %w", id, err)
+		}
+		all = append(all, models...)
+	}
+	return all, failed
+}
+
+// Stream sends the request to the adapter of its provider.
+func (r *Registry) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
+	a, err := r.Adapter(req.Provider)
+	if err != nil {
+		return func(yield func(Chunk, error) bool) { yield(Chunk{}, err) }
+	}
+	return a.Stream(ctx, req)
+}

@@ -1,0 +1,152 @@
+package session
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bridle-go/bridle/harness/internal/jsonx"
+)
+
+// row is a packed run of deltas as read from a log.
+type row struct {
+	of           deltaOf
+	seq0, time0  int64
+	given        numbering
+	dt           []int64
+	pieces       [][]byte // raw JSON strings
+	piecesLength int
+}
+
+// rowOf reads a row. A field it does not know cannot be given to any event,
+// so it is refused rather than lost.
+func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
+	r.of.kind = kind
+	var data []jsonx.Field
+	for _, f := range fields {
+		switch f.Name {
+		case "type":
+		case "seq0":
+			r.given.seq = true
+			err = readField(f, &r.seq0)
+		case "time0":
+			r.given.time = true
+			err = readField(f, &r.time0)
+		case "data":
+			data, err = jsonx.Split(nil, f.Value)
+		default:
+			err = fmt.Errorf("the field %q of a %s row is unknown", f.Name, kind.row)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	var hasDt, hasPieces bool
+	have := map[string]bool{}
+	for _, f := range data {
+		have[f.Name] = true
+		switch f.Name {
+		case "turn":
+			err = rowInt(f, &r.of.turn)
+		case "step":
+			err = rowInt(f, &r.of.step)
+		case "index":
+			err = rowInt(f, &r.of.index)
+		case "dt":
+			hasDt = true
+			r.dt, err = rowInts(f)
+		case kind.pieces:
+			hasPieces = true
+			err = r.readPieces(f)
+		case "id", "name":
+			if kind.row != "tool-call-chunks" || f.Value[0] != '"' {
+				err = fmt.Errorf("the field %q of a %s row is not a string it can have", f.Name, kind.row)
+			} else if f.Name == "id" {
+				r.of.rawID = string(f.Value)
+			} else {
+				r.of.name = string(f.Value)
+			}
+		default:
+			err = fmt.Errorf("the field %q of a %s row's data is unknown", f.Name, kind.row)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	for _, name := range []string{"turn", "step", "index"} {
+		if !have[name] {
+			return r, fmt.Errorf("the field %q of a %s row's data is missing", name, kind.row)
+		}
+	}
+	switch {
+	case !hasDt || !hasPieces:
+		return r, fmt.Errorf("a %s row needs the fields %q and %q in its data", kind.row, "dt", kind.pieces)
+	case len(r.pieces) == 0:
+		return r, fmt.Errorf("a %s row has no pieces", kind.row)
+	case len(r.dt) != len(r.pieces)-1:
+		return r, fmt.Errorf("a %s row of %d pieces needs %d time steps and has %d", kind.row, len(r.pieces), len(r.pieces)-1, len(r.dt))
+	}
+	return r, nil
+}
+
+func (r *row) readPieces(f jsonx.Field) error {
+	raw, err := jsonx.Elements(f.Value)
+	if err != nil {
+		return fmt.Errorf("the field %q: %w", f.Name, err)
+	}
+	r.pieces = make([][]byte, len(raw))
+	for i, p := range raw {
+		if p[0] != '"' {
+			return fmt.Errorf("the field %q: piece %d is not a string", f.Name, i)
+		}
+		r.pieces[i] = p
+		r.piecesLength += len(p)
+	}
+	return nil
+}
+
+// rowInt reads a whole number in the one spelling that is written again.
+func rowInt(f jsonx.Field, to *int64) error {
+	n, rest, ok := cutInt(f.Value)
+	if !ok || len(rest) > 0 {
+		return fmt.Errorf("the field %q is %s, not a whole number", f.Name, f.Value)
+	}
+	*to = n
+	return nil
+}
+
+func rowInts(f jsonx.Field) ([]int64, error) {
+	raw, err := jsonx.Elements(f.Value)
+	if err != nil {
+		return nil, fmt.Errorf("the field %q: %w", f.Name, err)
+	}
+	out := make([]int64, len(raw))
+	for i, v := range raw {
+		if out[i], err = strconv.ParseInt(string(v), 10, 64); err != nil {
+			return nil, fmt.Errorf("the field %q: %s is not a whole number", f.Name, v)
+		}
+	}
+	return out, nil
+}
+
+// events unpacks the row into the events it was made of. Their data shares one
+// buffer.
+func (r *row) events(dst []Event) []Event {
+	// 96 bytes hold what surrounds a piece, unless numbers are very long.
+	size := r.piecesLength + len(r.pieces)*(96+len(r.of.rawID)+len(r.of.name))
+	buf := make([]byte, 0, size)
+	time := r.time0
+	for i, piece := range r.pieces {
+		if i > 0 {
+			time += r.dt[i-1]
+		}
+		start := len(buf)
+		buf = r.of.appendDelta(buf, piece)
+		dst = append(dst, Event{
+			Type: TypeAssistantChunk,
+			Seq:  r.seq0 + int64(i),
+			Time: time,
+			Data: buf[start:len(buf):len(buf)],
+		})
+	}
+	return dst
+}

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+)
+
+// unnumbered checks a log whose lines carry no numbers. There a line that is
+// missing or comes twice leaves no gap, but it shifts what later events refer
+// to and breaks the nesting of turns and steps; both are checked.
+type unnumbered struct {
+	turn, step int
+	chunks     []int64 // of the open answer
+	calls      map[string]int64
+}
+
+func (u *unnumbered) follow(e Event, body any) error {
+	for _, seq := range e.SourceEventSeqs {
+		if seq < 0 || seq >= e.Seq {
+			return fmt.Errorf("%s: it is made from event %d, which does not come before it: a line is missing or comes twice", e.Type, seq)
+		}
+	}
+	switch b := body.(type) {
+	case *TurnStart:
+		if u.turn == b.Turn {
+			return fmt.Errorf("turn %d starts twice", b.Turn)
+		}
+		u.turn, u.step = b.Turn, 0
+	case *TurnEnd:
+		// A turn that was cut short may leave its step open.
+		if u.turn != b.Turn || u.step != 0 && b.Reason.Kind == EndCompleted {
+			return fmt.Errorf("turn %d ends where turn %d, step %d is open", b.Turn, u.turn, u.step)
+		}
+		u.turn, u.step = 0, 0
+	case *StepStart:
+		if u.turn != b.Turn || u.step != 0 {
+			return fmt.Errorf("step %d of turn %d starts where turn %d, step %d is open", b.Step, b.Turn, u.turn, u.step)
+		}
+		u.step, u.chunks, u.calls = b.Step, nil, map[string]int64{}
+	case *StepEnd:
+		if u.turn != b.Turn || u.step != b.Step {
+			return fmt.Errorf("step %d of turn %d ends where turn %d, step %d is open", b.Step, b.Turn, u.turn, u.step)
+		}
+		u.step = 0
+	case *AssistantMessage:
+		// A retried request leaves the chunks of its failed attempts before
+		// those that the message was made from.
+		if n := len(e.SourceEventSeqs); n > len(u.chunks) || !slices.Equal(u.chunks[len(u.chunks)-n:], e.SourceEventSeqs) {
+			return fmt.Errorf("%s: it is made from chunks that are not the ones before it: a line is missing or comes twice", e.Type)
+		}
+		u.chunks = nil
+	case *ToolCall:
+		if u.calls == nil {
+			u.calls = map[string]int64{}
+		}
+		if _, open := u.calls[b.CallID]; open {
+			return fmt.Errorf("%s: the call %q comes twice", e.Type, b.CallID)
+		}
+		u.calls[b.CallID] = e.Seq
+	case *ToolResult:
+		id := b.Message.Source.CallID
+		call, open := u.calls[id]
+		if len(e.SourceEventSeqs) > 0 && (!open || e.SourceEventSeqs[0] != call) {
+			return fmt.Errorf("%s: it is made from event %d, which is not the open call %q: a line is missing or comes twice", e.Type, e.SourceEventSeqs[0], id)
+		}
+		delete(u.calls, id)
+	case nil:
+		if e.Type == TypeAssistantChunk {
+			u.chunks = append(u.chunks, e.Seq)
+		}
+	}
+	return nil
+}
