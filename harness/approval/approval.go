@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 )
 
 // Outcome is what came of a request.
@@ -88,3 +89,18 @@ func Refusal(o Outcome, what string, cause error) error {
 	}
 	return errs.Wrap(errs.ApprovalUnavailable, msg, cause)
 }
+
+// Question is a request on its way to the answerers.
+type Question struct {
+	Request
+	// ID pairs the question with its answer in the session's log.
+	ID string
+	// SessionID names the session that asks.
+	SessionID string
+}
+
+// Answer is asked of the answerers. A listener returns an outcome to decide,
+// or calls next to leave the question to others; when nobody decides, the
+// outcome is Unavailable. A listener returns when ctx ends: the question is
+// withdrawn then.
+var Answer = event.NewWaterfall[Question, Outcome]("approval/answer")

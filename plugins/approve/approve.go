@@ -1,0 +1,134 @@
+// Package approve puts questions to a person, or to whoever stands for one,
+// and keeps a record of what was asked and answered.
+//
+// The service asks the listeners of [approval.Answer]. Two ship with it:
+// [Terminal], which shows the question and the change and reads the answer
+// from a terminal, and [Scripted], which gives prepared answers. No listener,
+// or one that fails, makes the outcome unavailable.
+//
+// Each request writes the pair approval/asked and approval/decided to the log
+// of the session that asks, with the digests of what was shown.
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/fx"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/session"
+)
+
+// Config configures the service. The zero value works.
+type Config struct {
+	// Policy is that of sessions whose log sets none. Default [approval.Ask].
+	Policy approval.Mode `json:"policy,omitempty"`
+}
+
+// Plugin returns the approval service as a plugin called "approve". The
+// answerers come from other plugins, such as [Answerer].
+func Plugin(cfg Config) plug.Plugin {
+	return plug.Plugin{
+		Name:     "approve",
+		Services: []plug.Declaration{plug.Provides[approval.Service]()},
+		Options: fx.Provide(func(bus *event.Bus) (approval.Service, error) {
+			return New(cfg, bus)
+		}),
+	}
+}
+
+// Answerer returns a plugin of that name with one answerer.
+func Answerer(name string, answer event.Decider[approval.Question, approval.Outcome]) plug.Plugin {
+	return plug.Plugin{
+		Name: name,
+		Options: fx.Invoke(func(bus *event.Bus, scope *plug.Scope) {
+			approval.Answer.On(bus, scope, answer)
+		}),
+	}
+}
+
+// Service decides requests.
+type Service struct {
+	cfg Config
+	bus *event.Bus
+}
+
+var _ approval.Service = (*Service)(nil)
+
+// New returns a service that asks the listeners on bus.
+func New(cfg Config, bus *event.Bus) (*Service, error) {
+	switch cfg.Policy {
+	case "":
+		cfg.Policy = approval.Ask
+	case approval.Ask, approval.Never:
+	default:
+		return nil, errs.New(errs.InvalidArgs, fmt.Sprintf("approval policy %q must be %s or %s", cfg.Policy, approval.Ask, approval.Never))
+	}
+	return &Service{cfg: cfg, bus: bus}, nil
+}
+
+// Request asks and waits; see [approval.Service].
+func (s *Service) Request(ctx context.Context, actor any, r approval.Request) (approval.Outcome, error) {
+	sess := sessionOf(actor)
+	if sess == nil {
+		return approval.Unavailable, errors.New("the call belongs to no session that could be asked about")
+	}
+	q := approval.Question{Request: r, ID: sess.NewID(), SessionID: sess.ID()}
+	asked := session.ApprovalAsked{
+		ID: q.ID, CallID: r.CallID, ToolName: r.ToolName, Reason: r.Reason, Path: r.Path, Before: r.Before, After: r.After,
+	}
+	if _, err := sess.Append(asked.Event()); err != nil {
+		return approval.Unavailable, fmt.Errorf("the question could not be recorded: %w", err)
+	}
+	outcome, err := s.decide(ctx, sess, q)
+	decided := session.ApprovalDecided{ID: q.ID, CallID: r.CallID, Outcome: outcome}
+	if err != nil {
+		decided.Reason = err.Error()
+	}
+	if _, failed := sess.Append(decided.Event()); failed != nil {
+		// What is not on record is not allowed.
+		return approval.Unavailable, fmt.Errorf("the answer could not be recorded: %w", failed)
+	}
+	return outcome, err
+}
+
+func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.Question) (approval.Outcome, error) {
+	policy := sess.ApprovalPolicy()
+	if policy == "" {
+		policy = s.cfg.Policy
+	}
+	if policy == approval.Never {
+		return approval.Rejected, nil
+	}
+	if ctx.Err() != nil {
+		return approval.Cancelled, context.Cause(ctx)
+	}
+	outcome, err := approval.Answer.Ask(ctx, s.bus, q, nil)
+	switch {
+	case ctx.Err() != nil:
+		// An answer that comes with the cancellation is not trusted to have been
+		// given before it.
+		return approval.Cancelled, context.Cause(ctx)
+	case err != nil:
+		return approval.Unavailable, err
+	}
+	switch outcome {
+	case approval.AllowedOnce, approval.Rejected, approval.Cancelled, approval.Unavailable:
+		return outcome, nil
+	case "":
+		return approval.Unavailable, errors.New("no answerer took the question")
+	}
+	return approval.Unavailable, fmt.Errorf("an answerer gave the unknown outcome %q", outcome)
+}
+
+func sessionOf(actor any) *session.Session {
+	if a, ok := actor.(interface{ Session() *session.Session }); ok {
+		return a.Session()
+	}
+	return nil
+}

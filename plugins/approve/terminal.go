@@ -1,0 +1,149 @@
+package approve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/vfs"
+)
+
+// Terminal asks a person at a terminal. It shows the tool, the path, the
+// reason and the change, with control characters, characters that change the
+// direction of text and bytes that are not UTF-8 made visible, so that what is
+// shown cannot pass for something else. Anything but a plain yes is a no.
+//
+// One question is asked at a time. A question that is withdrawn while the
+// terminal waits is cancelled. What a person typed before the question was
+// shown does not answer it.
+type Terminal struct {
+	// MaxDiffLines bounds the lines of the change that are shown. Default 200.
+	MaxDiffLines int
+
+	out   io.Writer
+	turn  chan struct{} // holds one token
+	lines func() <-chan string
+}
+
+// NewTerminal returns an answerer that reads answers from in, line by line,
+// and writes to out. It begins to read when it first asks, in one goroutine
+// that ends with in.
+func NewTerminal(in io.Reader, out io.Writer) *Terminal {
+	t := &Terminal{out: out, turn: make(chan struct{}, 1)}
+	t.turn <- struct{}{}
+	f, isFile := in.(*os.File)
+	typed := isFile && term.IsTerminal(int(f.Fd()))
+	t.lines = sync.OnceValue(func() <-chan string { return readLines(in, typed) })
+	return t
+}
+
+// readLines yields the lines of in. Those of a person who types are thrown
+// away while nobody waits for them; those of a file or pipe wait.
+func readLines(in io.Reader, typed bool) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		r := bufio.NewReader(in)
+		for {
+			text, err := r.ReadString('\n')
+			if err != nil && text == "" {
+				return
+			}
+			if !typed {
+				lines <- strings.TrimSpace(text)
+				continue
+			}
+			select {
+			case lines <- strings.TrimSpace(text):
+			default:
+			}
+		}
+	}()
+	return lines
+}
+
+// Answer asks the person.
+func (t *Terminal) Answer(ctx context.Context, q approval.Question, _ event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
+	select {
+	case <-t.turn:
+		defer func() { t.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return approval.Cancelled, nil
+	}
+	if err := t.show(ctx, q); err != nil {
+		return approval.Unavailable, err
+	}
+	select {
+	case answer, open := <-t.lines():
+		if !open {
+			return approval.Unavailable, errors.New("the terminal's input has ended")
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return approval.AllowedOnce, nil
+		}
+		return approval.Rejected, nil
+	case <-ctx.Done():
+		fmt.Fprintln(t.out, "\nThe question was withdrawn.")
+		return approval.Cancelled, nil
+	}
+}
+
+func (t *Terminal) show(ctx context.Context, q approval.Question) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s asks for approval\n", Visible(q.ToolName))
+	if q.Path != "" {
+		fmt.Fprintf(&b, "  path    %s\n", Visible(q.Path))
+	}
+	fmt.Fprintf(&b, "  reason  %s\n", Visible(q.Reason))
+	if q.Diff != nil {
+		diff, err := q.Diff(ctx)
+		if err != nil {
+			return fmt.Errorf("the change cannot be shown: %w", err)
+		}
+		b.WriteString(t.clip(diff))
+	}
+	b.WriteString("Allow this once? [y/N] ")
+	_, err := io.WriteString(t.out, b.String())
+	return err
+}
+
+// clip makes a diff safe to show, and short enough.
+func (t *Terminal) clip(diff string) string {
+	most := t.MaxDiffLines
+	if most <= 0 {
+		most = 200
+	}
+	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	left := 0
+	if len(lines) > most {
+		left = len(lines) - most
+		lines = lines[:most]
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString("  " + Visible(l) + "\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "  ... and %d more lines\n", left)
+	}
+	return b.String()
+}
+
+// Visible returns one line of text as a terminal may show it. Tabs stay.
+func Visible(s string) string {
+	parts := strings.Split(s, "\t")
+	for i, p := range parts {
+		parts[i] = vfs.DisplayName(p)
+	}
+	return strings.Join(parts, "\t")
+}
