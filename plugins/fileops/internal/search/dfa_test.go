@@ -173,7 +173,7 @@ func TestFinders(t *testing.T) {
 		if f == nil {
 			continue
 		}
-		want := regexp.MustCompile(`(?i)` + regexp.QuoteMeta(needle)).FindAllIndex(text, -1)
+		want := regexp.MustCompile(`(?i)`+regexp.QuoteMeta(needle)).FindAllIndex(text, -1)
 		from := 0
 		for _, w := range want {
 			at := f.next(text, from)

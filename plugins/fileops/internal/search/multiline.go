@@ -20,7 +20,7 @@ func (s *scanner) whole(ctx context.Context, w *window, f *found, want int) {
 	}
 	s.newBuffer()
 	buf := w.buf
-	for from := w.start; from <= len(buf); {
+	for from := 0; from <= len(buf); {
 		if ctx.Err() != nil {
 			f.err = ctx.Err()
 			return
@@ -28,16 +28,11 @@ func (s *scanner) whole(ctx context.Context, w *window, f *found, want int) {
 		if s.before != nil && s.before.next(buf, from) < 0 {
 			return
 		}
-		first := from == w.start
-		if !s.dfa.useless() {
-			// The automaton takes the buffer's beginning for the text's, and
-			// so must not see a byte-order mark.
-			if s.dfa.find(buf[w.start:], from-w.start) < 0 {
-				return
-			}
+		if !s.dfa.useless() && s.dfa.find(buf, from) < 0 {
+			return
 		}
 		re := s.p.re
-		if !first {
+		if from > 0 {
 			re = s.p.resumed
 		}
 		loc := find(ctx, re, s.p.size, buf[from:])
@@ -45,7 +40,7 @@ func (s *scanner) whole(ctx context.Context, w *window, f *found, want int) {
 			return
 		}
 		m := blockAround(buf, from, from+loc[0], from+loc[1])
-		if m.lineStart == len(buf) && len(buf) > w.start && buf[len(buf)-1] == '\n' {
+		if m.lineStart == len(buf) && len(buf) > 0 && buf[len(buf)-1] == '\n' {
 			return // the empty line after the last line feed is no line
 		}
 		if s.isBinary(buf) {

@@ -66,7 +66,7 @@ type scanner struct {
 	maxBytes  int64
 	big       chan struct{} // held while a buffer is very large
 	holdsBig  bool
-	misses    int // candidates of before that were none
+	misses    int // candidates of before that did not match
 	hits      int
 	checkedTo int // how far the current buffer is known to hold no NUL
 }
@@ -98,9 +98,8 @@ func (s *scanner) file(ctx context.Context, data []byte, rest io.Reader, want in
 	if int64(len(data)) > limit {
 		data, rest, f.partial = data[:limit], nil, true
 	}
-	w := window{s: s, buf: data, rest: rest, left: limit - int64(len(data)), line: 1}
-	w.start = len(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	w.start = len(data) - w.start
+	w := window{s: s, rest: rest, left: limit - int64(len(data)), line: 1}
+	w.buf = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	defer w.release()
 	if s.p.lines {
 		s.lines(ctx, &w, &f, want)
