@@ -5,6 +5,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/textdiff"
+	"github.com/bridle-go/bridle/harness/textwindow"
 )
 
 // CardKind tells how a card is drawn.
@@ -40,10 +41,7 @@ type Card struct {
 }
 
 // Line is a numbered line of text.
-type Line struct {
-	Number int    `json:"number"`
-	Text   string `json:"text"`
-}
+type Line = textwindow.Line
 
 // Logged is a result as a log has it.
 type Logged struct {

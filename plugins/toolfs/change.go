@@ -1,0 +1,80 @@
+package toolfs
+
+import (
+	"context"
+
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/textdiff"
+	"github.com/bridle-go/bridle/harness/textedit"
+	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
+)
+
+// change is what write and edit have in common: who asks for the guard, what
+// would be in the file, and how it is put there.
+type change struct {
+	call   *tool.Call
+	path   string
+	ask    escalation
+	intent *event.Waterfall[vfs.Intent, vfs.Guard]
+	// propose returns the bytes the file would have, from those it has; exists
+	// tells whether there is a file.
+	propose func(t vfs.Target, before []byte, exists bool) ([]byte, error)
+	commit  func(context.Context, vfs.FileSystem, vfs.Target, vfs.Options) (vfs.WriteResult, error)
+}
+
+// changed is the outcome of a change.
+type changed struct {
+	vfs.WriteResult
+	target vfs.Target
+}
+
+// apply makes a change: guard, approval where it is asked for, commit, and the
+// word to the policies.
+func (t *tools) apply(ctx context.Context, c change) (changed, error) {
+	return on(ctx, t, c.call, c.path, func(fs vfs.FileSystem, target vfs.Target) (changed, error) {
+		r, err := t.commit(ctx, fs, target, c)
+		if err != nil {
+			return changed{}, t.advise(ctx, c.call, fs, target, err)
+		}
+		o := vfs.Observation{Target: target, Version: r.Version, Actor: c.call, Text: &r.After}
+		// The change is done; that its caller has lost interest must not make the
+		// policies forget it.
+		if err := vfs.Observed.Send(context.WithoutCancel(ctx), t.Bus, o); err != nil {
+			return changed{}, err
+		}
+		return changed{r, target}, nil
+	})
+}
+
+func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change) (vfs.WriteResult, error) {
+	var none vfs.WriteResult
+	guard, err := c.intent.Ask(ctx, t.Bus, vfs.Intent{Target: target, Actor: c.call}, nil)
+	if err != nil {
+		return none, err
+	}
+	opts := vfs.Options{Guard: guard, Actor: c.call}
+	if vfs.Confines(fs) {
+		if opts.Grant, err = t.escalate(ctx, fs, target, c); err != nil {
+			return none, err
+		}
+	}
+	return c.commit(ctx, fs, target, opts)
+}
+
+// shown is a text as results hold it: line breaks are line feeds.
+func shown(text string) string { return textedit.NormalizeBreaks(text) }
+
+// diffMeta is the log's metadata of a change.
+type diffMeta struct {
+	Diffs []textdiff.Card `json:"diffs"`
+}
+
+// diffs returns the hunks of a change; none where the text before is not
+// known.
+func diffs(path string, before *string, after string) diffMeta {
+	if before == nil {
+		return diffMeta{Diffs: []textdiff.Card{}}
+	}
+	return diffMeta{Diffs: textdiff.Cards(path, *before, after)}
+}
