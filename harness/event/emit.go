@@ -17,7 +17,7 @@ type Emit[T any] struct {
 
 // NewEmit declares an event. Declare each name once, as a package variable.
 func NewEmit[T any](name string) *Emit[T] {
-	return &Emit[T]{name: name, index: topics.Add(1) - 1}
+	return &Emit[T]{name: name, index: declare(name)}
 }
 
 // Name returns the event's name.

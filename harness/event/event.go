@@ -29,8 +29,20 @@ import (
 	"github.com/bridle-go/bridle/harness/errs"
 )
 
-// topics hands out the index of each topic in every bus.
-var topics atomic.Int64
+// topics holds the names of all topics; a topic's place is its index in every
+// bus.
+var topics struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// declare hands out the index of a topic.
+func declare(name string) int64 {
+	topics.mu.Lock()
+	defer topics.mu.Unlock()
+	topics.names = append(topics.names, name)
+	return int64(len(topics.names) - 1)
+}
 
 // Scope owns registrations and undoes them when it ends. A plugin's scope is
 // one.

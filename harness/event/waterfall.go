@@ -19,7 +19,7 @@ type Waterfall[In, Out any] struct {
 // NewWaterfall declares an event. Declare each name once, as a package
 // variable.
 func NewWaterfall[In, Out any](name string) *Waterfall[In, Out] {
-	return &Waterfall[In, Out]{name: name, index: topics.Add(1) - 1}
+	return &Waterfall[In, Out]{name: name, index: declare(name)}
 }
 
 // Name returns the event's name.
