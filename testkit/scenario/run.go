@@ -13,6 +13,7 @@ import (
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
@@ -33,14 +34,12 @@ type Setup struct {
 	Workspace string
 	// Home is an empty folder for what the deployment stores, such as images.
 	Home string
-	// Answer answers an approval request from the scenario's answers and
-	// records it. The composer makes it the answerer of the deployment where
-	// Approval is not nil.
-	Answer func(context.Context, approval.Request) (approval.Outcome, error)
 }
 
 // Composer returns the plugins of the deployment that a scenario asks for. It
-// returns an error when the scenario asks for something it cannot provide.
+// returns an error when the scenario asks for something it cannot provide. The
+// answers to approval requests come from the runner, which listens to
+// [approval.Answer]; the composer mounts the service alone.
 type Composer func(Setup) ([]plug.Plugin, error)
 
 // Config says how scenarios are run. The zero value works.
@@ -100,7 +99,7 @@ func (r *run) play(ctx context.Context, compose Composer) {
 	if r.Compose.Approval != nil {
 		r.answers = r.Compose.Approval.Answers
 	}
-	plugins, err := compose(Setup{Compose: r.Compose, Workspace: r.world.workspace, Home: r.world.home, Answer: r.answer})
+	plugins, err := compose(Setup{Compose: r.Compose, Workspace: r.world.workspace, Home: r.world.home})
 	if err == nil {
 		r.deployment, err = harness.Compose(ctx, plugins...)
 	}
@@ -108,6 +107,8 @@ func (r *run) play(ctx context.Context, compose Composer) {
 		r.out.fail("compose", "the deployment that is asked for", err.Error())
 		return
 	}
+	scope := plug.NewScope("scenario")
+	approval.Answer.On(r.deployment.Bus(), scope, r.answer)
 	for i, step := range r.Steps {
 		result, err := r.step(ctx, i, step)
 		if err != nil {
@@ -118,11 +119,14 @@ func (r *run) play(ctx context.Context, compose Composer) {
 			r.check(i, result)
 		}
 	}
+	if err := scope.Close(); err != nil {
+		r.out.fail("stop", "the answerer to leave", err.Error())
+	}
 	r.finish(ctx)
 }
 
 // answer is the scripted answerer.
-func (r *run) answer(_ context.Context, q approval.Request) (approval.Outcome, error) {
+func (r *run) answer(_ context.Context, q approval.Question, _ event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asks = append(r.asks, Ask{ToolName: q.ToolName, Reason: q.Reason})
