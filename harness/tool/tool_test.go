@@ -1,0 +1,372 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/tool"
+)
+
+type echoArgs struct {
+	Text  string   `json:"text"`
+	Times *float64 `json:"times"`
+}
+
+type echoValue struct {
+	Said string `json:"said"`
+}
+
+var echoInput = tool.Schema(`{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"number"},` +
+	`"mode":{"enum":["soft","loud"]},"deep":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}},"required":["text"]}`)
+
+var echoOutput = tool.Schema(`{"type":"object","properties":{"said":{"type":"string"}},"required":["said"]}`)
+
+// echo says its text; "boom", "plain" and "panic" fail in three ways.
+func echo(name string) tool.Definition {
+	return tool.Tool[echoArgs, echoValue]{
+		Name: name, Input: echoInput, Output: echoOutput,
+		Run: func(_ context.Context, _ *tool.Call, a echoArgs) (echoValue, error) {
+			switch a.Text {
+			case "boom":
+				return echoValue{}, errs.New(errs.NotFound, "nothing there")
+			case "plain":
+				return echoValue{}, errors.New("just so")
+			case "panic":
+				panic("ouch")
+			}
+			return echoValue{Said: a.Text}, nil
+		},
+		Render: func(_ echoArgs, v echoValue) (tool.Rendered, error) {
+			return tool.Rendered{Content: []llm.Block{llm.Text("said " + v.Said)}, Meta: map[string]string{"was": v.Said}}, nil
+		},
+	}.Definition()
+}
+
+// fixture is a registry with one echo tool.
+type fixture struct {
+	bus      event.Bus
+	approval *plug.Service[approval.Service]
+	scope    *plug.Scope
+	*tool.Registry
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{approval: plug.NewService[approval.Service](), scope: plug.NewScope("test")}
+	f.Registry = tool.NewRegistry(&f.bus, f.approval)
+	if _, err := f.Register(f.scope, echo("echo")); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *fixture) call(t *testing.T, arguments string) tool.Result {
+	t.Helper()
+	return f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "echo", Arguments: arguments})
+}
+
+func TestResult(t *testing.T) {
+	f := newFixture(t)
+	got := f.call(t, `{"text":"<a> & b"}`)
+	want := tool.Result{
+		Content: []llm.Block{llm.Text("said <a> & b")},
+		Value:   json.RawMessage(`{"said":"<a> & b"}`),
+		Meta:    json.RawMessage(`{"was":"<a> & b"}`),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFailuresBecomeResults(t *testing.T) {
+	tests := []struct{ name, arguments, code, text string }{
+		{"coded", `{"text":"boom"}`, "FS_NOT_FOUND", "Error: nothing there"},
+		{"without a code", `{"text":"plain"}`, "TOOL_FAILED", "Error: just so"},
+		{"panic", `{"text":"panic"}`, "TOOL_FAILED", "Error: tool echo panicked: ouch"},
+		{"missing property", ``, "INVALID_ARGS", "Error: invalid arguments for echo: text is required"},
+		{"wrong type", `{"text":7}`, "INVALID_ARGS", "Error: invalid arguments for echo: text must be a string, not a number"},
+		{"two problems", `{"text":null,"times":"x"}`, "INVALID_ARGS", "Error: invalid arguments for echo: text must be a string, not a null; times must be a number, not a string"},
+		{"not one of", `{"text":"a","mode":"mute"}`, "INVALID_ARGS", `Error: invalid arguments for echo: mode must be one of "soft", "loud", not "mute"`},
+		{"deep inside", `{"text":"a","deep":[{"n":1},{}]}`, "INVALID_ARGS", "Error: invalid arguments for echo: deep[1].n is required"},
+		{"not an object", `[1]`, "INVALID_ARGS", "Error: the arguments of echo must be a JSON object"},
+		{"two values", `{"text":"a"}{}`, "INVALID_ARGS", "Error: the arguments of echo are not valid JSON: more than one value; send one JSON object"},
+		{"stray bracket", `{"text":"a"}]`, "INVALID_ARGS", "Error: the arguments of echo are not valid JSON: more than one value; send one JSON object"},
+		{"cut short", `{"text":"a`, "INVALID_ARGS", "Error: the arguments of echo are not valid JSON: unexpected EOF; send one JSON object"},
+	}
+	f := newFixture(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := f.call(t, test.arguments)
+			if !got.IsError || got.Error == nil || got.Error.Code != test.code {
+				t.Errorf("error %+v, want code %s", got.Error, test.code)
+			}
+			if diff := cmp.Diff(test.text, got.Text()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnknownToolNamesTheNearMiss(t *testing.T) {
+	f := newFixture(t)
+	got := f.Execute(t.Context(), tool.Invocation{Name: "ecko"})
+	if got.Text() != `Error: there is no tool "ecko"; did you mean "echo"?` || got.Error.Code != "UNKNOWN_TOOL" {
+		t.Errorf("%q %+v", got.Text(), got.Error)
+	}
+}
+
+func TestCancelledBeforeDispatch(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := f.Execute(ctx, tool.Invocation{Name: "echo", Arguments: `{"text":"a"}`})
+	if got.Error == nil || got.Error.Code != "ABORTED_BEFORE_DISPATCH" {
+		t.Errorf("%+v", got.Error)
+	}
+}
+
+func TestArgumentsAreCanonical(t *testing.T) {
+	f := newFixture(t)
+	var seen []string
+	f.Guard(f.scope, func(_ context.Context, c *tool.Call) error { seen = append(seen, string(c.Arguments)); return nil })
+	f.call(t, "{ \"times\" : 1.50, \"text\":\"a\\u003cb\" }")
+	f.call(t, `{"text":"a<b","times":1.50}`)
+	want := `{"text":"a<b","times":1.50}`
+	if diff := cmp.Diff([]string{want, want}, seen); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStages(t *testing.T) {
+	boom := errs.New("MY_CODE", "no")
+	tests := []struct {
+		name string
+		set  func(*fixture)
+		code string
+		text string
+		done string // value that tools/result tells of
+	}{
+		{"pre-execute denies", func(f *fixture) {
+			tool.PreExecute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, tool.Decision]) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Deny, Reason: "not today"}, nil
+			})
+		}, "TOOL_DENIED", "Error: the call of echo was denied: not today", ""},
+		{"pre-execute asks, nobody there", func(f *fixture) {
+			tool.PreExecute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, tool.Decision]) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Ask, Reason: "sure?"}, nil
+			})
+		}, "APPROVAL_UNAVAILABLE", "Error: echo needs approval (sure?), and no approval service is mounted", ""},
+		{"guard refuses", func(f *fixture) {
+			f.Guard(f.scope, func(context.Context, *tool.Call) error { return boom })
+		}, "MY_CODE", "Error: no", ""},
+		{"execute is wrapped", func(f *fixture) {
+			tool.Execute.On(&f.bus, f.scope, func(ctx context.Context, c *tool.Call, next event.Next[*tool.Call, any]) (any, error) {
+				v, err := next(ctx, c)
+				return echoValue{Said: v.(echoValue).Said + "!"}, err
+			})
+		}, "", "said hi!", `{"said":"hi!"}`},
+		{"execute gives another type", func(f *fixture) {
+			tool.Execute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, any]) (any, error) {
+				return map[string]any{"said": "map"}, nil
+			})
+		}, "", "said map", `{"said":"map"}`},
+		{"execute gives what the schema forbids", func(f *fixture) {
+			tool.Execute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, any]) (any, error) {
+				return map[string]any{"said": 1}, nil
+			})
+		}, "INVALID_OUTPUT", "Error: tool echo produced a value that does not match its output schema: said must be a string, not a number", ""},
+		{"post-execute replaces", func(f *fixture) {
+			tool.PostExecute.On(&f.bus, f.scope, func(ctx context.Context, e tool.Executed, next event.Next[tool.Executed, tool.Result]) (tool.Result, error) {
+				r, err := next(ctx, e)
+				r.Content = []llm.Block{llm.Text("hidden")}
+				return r, err
+			})
+		}, "", "hidden", `{"said":"hi"}`},
+		{"post-execute blocks", func(f *fixture) {
+			tool.PostExecute.On(&f.bus, f.scope, func(context.Context, tool.Executed, event.Next[tool.Executed, tool.Result]) (tool.Result, error) {
+				return tool.Result{}, boom
+			})
+		}, "MY_CODE", "Error: no", ""},
+		{"a listener panics", func(f *fixture) {
+			tool.PostExecute.On(&f.bus, f.scope, func(context.Context, tool.Executed, event.Next[tool.Executed, tool.Result]) (tool.Result, error) {
+				panic("ouch")
+			})
+		}, "LISTENER_FAILED", `Error: listener of "tools/post-execute" owned by "test" failed: panic: ouch`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t)
+			test.set(f)
+			var done []string
+			tool.Done.On(&f.bus, f.scope, func(_ context.Context, e tool.Executed) error {
+				done = append(done, string(e.Result.Value))
+				return nil
+			})
+			got := f.call(t, `{"text":"hi"}`)
+			code := ""
+			if got.Error != nil {
+				code = got.Error.Code
+			}
+			if code != test.code {
+				t.Errorf("code %q, want %q", code, test.code)
+			}
+			if diff := cmp.Diff(test.text, got.Text()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{test.done}, done); diff != "" {
+				t.Errorf("tools/result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func names(ds []tool.Definition) []string {
+	var out []string
+	for _, d := range ds {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+func TestRegistrationsComeAndGo(t *testing.T) {
+	f := newFixture(t)
+	own := plug.NewScope("test")
+	newer := echo("echo")
+	newer.Description = "newer"
+	if _, err := f.Register(own, newer); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := f.Lookup(nil, "echo"); err != nil || d.Description != "newer" {
+		t.Errorf("%v, %v", d.Description, err)
+	}
+	_, err := f.Register(plug.NewScope("other"), echo("echo"))
+	if !errors.Is(err, errs.DuplicateName) || !strings.Contains(err.Error(), `both "test" and "other"`) {
+		t.Errorf("another owner's registration: %v", err)
+	}
+	if err := own.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := f.Lookup(nil, "echo"); err != nil || d.Description != "" {
+		t.Errorf("the older one is not back: %v, %v", d.Description, err)
+	}
+	if err := f.scope.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(f.Definitions(nil)); got != nil {
+		t.Errorf("left over: %v", got)
+	}
+}
+
+func TestBadDefinitions(t *testing.T) {
+	f := newFixture(t)
+	for name, d := range map[string]tool.Definition{
+		"no name":       echo(""),
+		"blank in name": echo("a b"),
+		"long name":     echo(strings.Repeat("a", 65)),
+		"no body":       {Name: "x"},
+		"bad schema":    func() tool.Definition { d := echo("x"); d.Input = tool.Schema(`{"type":"objekt"}`); return d }(),
+		"foreign ref":   func() tool.Definition { d := echo("x"); d.Input = tool.Schema(`{"$ref":"file:///etc/passwd"}`); return d }(),
+	} {
+		if _, err := f.Register(f.scope, d); !errors.Is(err, errs.InvalidArgs) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestViewRestrictsAndShadows(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"alpha", "zulu"} {
+		if _, err := f.Register(f.scope, echo(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := echo("alpha")
+	mine.Description = "mine"
+	tests := []struct {
+		name string
+		view *tool.View
+		want []string
+	}{
+		{"nil", nil, []string{"alpha", "echo", "zulu"}},
+		{"only", &tool.View{Only: []string{"zulu", "absent"}}, []string{"zulu"}},
+		{"without", &tool.View{Without: []string{"echo"}}, []string{"alpha", "zulu"}},
+		{"shadow", &tool.View{Shadow: []tool.Definition{mine, echo("own")}}, []string{"alpha", "echo", "own", "zulu"}},
+		{"nothing", &tool.View{Only: []string{}}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			agent := &tool.Agent{View: test.view}
+			if diff := cmp.Diff(test.want, names(f.Definitions(agent))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, name := range []string{"alpha", "echo", "own", "zulu"} {
+				_, err := f.Lookup(agent, name)
+				if seen := strings.Contains(fmt.Sprint(test.want), name); seen != (err == nil) {
+					t.Errorf("%s: seen %v, called with %v", name, seen, err)
+				}
+			}
+		})
+	}
+	if d, _ := f.Lookup(&tool.Agent{View: tests[3].view}, "alpha"); d.Description != "mine" {
+		t.Errorf("the agent calls %q, want its own", d.Description)
+	}
+}
+
+func TestCardsFallBackToGeneric(t *testing.T) {
+	d := echo("echo")
+	d.CallCard = func(json.RawMessage) (tool.Card, error) { return tool.Card{}, errors.New("cannot") }
+	d.ResultCard = func(json.RawMessage, tool.Logged) (tool.Card, error) { return tool.Card{}, errors.New("cannot") }
+	if got := d.PresentCall(`{"broken`); got.Kind != tool.GenericCard || got.Text != `{"broken` {
+		t.Errorf("%+v", got)
+	}
+	got := d.PresentResult(`{}`, tool.Logged{Content: []llm.Block{llm.Text("text")}, Meta: json.RawMessage(`[`)})
+	if got.Kind != tool.GenericCard || got.Text != "text" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"text":"a"}`, `{"text":"a","deep":[{"n":1}]}`, ``, `[`, `{"text":1e999}`, "{\"text\":\"\xff\"}", `{"text":"a","text":"b"}`} {
+		f.Add(seed)
+	}
+	reg := tool.NewRegistry(new(event.Bus), plug.NewService[approval.Service]())
+	if _, err := reg.Register(plug.NewScope("fuzz"), echo("echo")); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		r := reg.Execute(context.Background(), tool.Invocation{Name: "echo", Arguments: arguments})
+		if r.IsError {
+			if r.Error == nil || !strings.HasPrefix(r.Text(), "Error: ") {
+				t.Errorf("failure without a code: %+v", r)
+			}
+			return
+		}
+		if !json.Valid(r.Value) {
+			t.Errorf("value %q is not JSON", r.Value)
+		}
+	})
+}
+
+func BenchmarkExecute(b *testing.B) {
+	reg := tool.NewRegistry(new(event.Bus), plug.NewService[approval.Service]())
+	if _, err := reg.Register(plug.NewScope("bench"), echo("echo")); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := reg.Execute(b.Context(), tool.Invocation{Name: "echo", Arguments: `{"text":"hi","times":2}`}); r.IsError {
+			b.Fatal(r.Text())
+		}
+	}
+}
