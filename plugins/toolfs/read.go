@@ -71,10 +71,14 @@ func (t *tools) runRead(ctx context.Context, call *tool.Call, a readArgs) (readV
 			load = loadStream
 		}
 		l, err := load(ctx, fs, target, opts)
-		if errors.Is(err, errs.NotFound) {
+		var behind *textwindow.OffsetError
+		switch {
+		case errors.As(err, &behind):
+			return none, &errs.Error{Code: errs.NotFound, Op: "read", Path: target.Path, Err: err,
+				Message: behind.Message(vfs.DisplayName(target.Path))}
+		case errors.Is(err, errs.NotFound):
 			return none, t.missing(ctx, call, target) // it vanished after the stat
-		}
-		if err != nil {
+		case err != nil:
 			return none, err
 		}
 		if err := vfs.Observed.Send(ctx, t.Bus, l.observation(target, call)); err != nil {
@@ -125,7 +129,7 @@ func loadWhole(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts t
 		return loaded{}, err
 	}
 	w, err := textwindow.Build(text.Content, opts)
-	return loaded{w, text.Version, &text.Content}, outOfRange(target, err)
+	return loaded{w, text.Version, &text.Content}, err
 }
 
 // streamBuffer is the size of the pieces that a large file is streamed in:
@@ -143,20 +147,11 @@ func loadStream(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts 
 		return loaded{}, err
 	}
 	w, err := b.Window()
-	return loaded{w, stream.Version(), nil}, outOfRange(target, err)
+	return loaded{w, stream.Version(), nil}, err
 }
 
 // onlyReader keeps io.CopyBuffer to the buffer it is given.
 type onlyReader struct{ io.Reader }
-
-// outOfRange words an offset behind the end of the text.
-func outOfRange(target vfs.Target, err error) error {
-	var o *textwindow.OffsetError
-	if !errors.As(err, &o) {
-		return err
-	}
-	return &errs.Error{Code: errs.NotFound, Op: "read", Path: target.Path, Err: err, Message: o.Message(vfs.DisplayName(target.Path))}
-}
 
 // observation tells what was shown. A window of all lines is the whole file.
 func (l loaded) observation(target vfs.Target, call *tool.Call) vfs.Observation {
