@@ -1,0 +1,101 @@
+package picture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/jpeg"
+)
+
+// decode gives every row of the picture, in sRGB but not yet upright, to the
+// consumer. scale is that of a JPEG, else 1. A picture that is cut off or damaged
+// is an error even when all its rows could be shown.
+func decode(ctx context.Context, data []byte, info *Info, scale int, limits attachment.Limits, to consumer) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = invalid("the image could not be decoded: %v", r)
+		}
+	}()
+	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), info.transform(), to)
+	defer func() {
+		if failed := s.close(); err == nil {
+			err = failed
+		}
+	}()
+	switch info.MediaType {
+	case attachment.PNG:
+		return decodePNG(info, s)
+	case attachment.GIF:
+		return decodeGIF(info, s)
+	case attachment.WebP:
+		return decodeWebP(info, s)
+	}
+	err = jpeg.Decode(data, jpeg.Options{Scale: scale, MaxMemory: 4 * limits.MaxImagePixels}, s)
+	var damage jpeg.FormatError
+	switch {
+	case errors.As(err, &damage):
+		return errs.Wrap(errs.InvalidImage, "the JPEG image is damaged or cut off: "+string(damage), err)
+	case errors.Is(err, jpeg.ErrUnsupported):
+		return errs.Wrap(errs.UnsupportedImage, "the JPEG image is of a kind that is not supported", err)
+	case errors.Is(err, jpeg.ErrTooMuchMemory):
+		return errs.Wrap(errs.ImageTooManyPixels, fmt.Sprintf("the progressive JPEG image of %d x %d pixels needs too much memory; save it as a baseline JPEG", info.Width, info.Height), err)
+	}
+	return err
+}
+
+// decodeTo decodes the picture upright at the size given, which is that of the
+// upright picture and not larger than it.
+func decodeTo(ctx context.Context, data []byte, info *Info, size attachment.Dimensions, limits attachment.Limits) (*raster, error) {
+	w, h := size.Width, size.Height
+	if info.Orientation >= 5 {
+		w, h = h, w
+	}
+	if w == info.Width && h == info.Height {
+		m := newRaster(w, h)
+		if err := decode(ctx, data, info, 1, limits, &whole{to: m}); err != nil {
+			return nil, err
+		}
+		return orient(m, info.Orientation), nil
+	}
+	scale := 1
+	if info.MediaType == attachment.JPEG {
+		scale = jpegScale(info, w, h)
+	}
+	r := newResampler(jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), w, h,
+		float64(info.Width)/float64(scale), float64(info.Height)/float64(scale))
+	if err := decode(ctx, data, info, scale, limits, r); err != nil {
+		return nil, err
+	}
+	return orient(r.out, info.Orientation), nil
+}
+
+// scaleMargin is how much larger than wanted, in quarters, a picture must come
+// out of a reduced decoding: at five quarters what the short transforms cut away
+// lies above what the wanted size can show.
+const scaleMargin = 5
+
+// jpegScale returns the strongest reduction in decoding that leaves the
+// resampler enough.
+func jpegScale(info *Info, w, h int) int {
+	for _, s := range []int{8, 4, 2} {
+		if 4*info.Width >= scaleMargin*s*w && 4*info.Height >= scaleMargin*s*h {
+			return s
+		}
+	}
+	return 1
+}
+
+// shrink resamples a picture to a smaller size.
+func shrink(m *raster, w, h int) *raster {
+	if w == m.w && h == m.h {
+		return m
+	}
+	r := newResampler(m.w, m.h, w, h, float64(m.w), float64(m.h))
+	for y := range m.h {
+		r.take(m.row(y))
+	}
+	return r.out
+}

@@ -1,0 +1,132 @@
+package picture
+
+import (
+	"compress/lzw"
+	"io"
+)
+
+// subBlocks reads the data of length-prefixed blocks up to the empty one.
+type subBlocks struct {
+	data []byte
+	left int
+}
+
+func (b *subBlocks) ReadByte() (byte, error) {
+	for b.left == 0 {
+		if len(b.data) == 0 || b.data[0] == 0 {
+			return 0, io.EOF
+		}
+		b.left = int(b.data[0])
+		b.data = b.data[1:]
+	}
+	if len(b.data) == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	c := b.data[0]
+	b.data = b.data[1:]
+	b.left--
+	return c, nil
+}
+
+func (b *subBlocks) Read(p []byte) (int, error) {
+	for i := range p {
+		c, err := b.ReadByte()
+		if err != nil {
+			return i, err
+		}
+		p[i] = c
+	}
+	return len(p), nil
+}
+
+// decodeGIF gives the rows of the first frame on its screen to out; what the
+// frame does not cover is transparent.
+func decodeGIF(info *Info, out *sink) error {
+	f := info.gif
+	var colours [256][4]byte
+	for i := range colours {
+		colours[i] = [4]byte{0, 0, 0, 255}
+	}
+	for i := range len(f.palette) / 3 {
+		copy(colours[i][:3], f.palette[3*i:])
+	}
+	if f.transparent >= 0 {
+		colours[f.transparent] = [4]byte{}
+	}
+	r := lzw.NewReader(&subBlocks{data: f.data}, lzw.LSB, f.litWidth)
+	defer r.Close()
+	row := f.rows(r)
+	// The part of a row that lies on the screen.
+	from, to := min(f.left, info.Width), min(f.left+f.width, info.Width)
+	for y := range info.Height {
+		dst := out.Next()
+		clear(dst)
+		if y >= f.top && y < f.top+f.height {
+			src, err := row(y - f.top)
+			if err != nil {
+				return err
+			}
+			for x := from; x < to; x++ {
+				copy(dst[4*x:4*x+4], colours[src[x-f.left]][:])
+			}
+		}
+		if err := out.Push(); err != nil {
+			return err
+		}
+	}
+	// Rows below the screen still have to be there.
+	for y := max(0, info.Height-f.top); y < f.height; y++ {
+		if _, err := row(y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows returns a function that gives the rows of the frame, called in order. An
+// interlaced frame is gathered in one byte a pixel.
+func (f *gifFile) rows(r io.Reader) func(y int) ([]byte, error) {
+	read := func(row []byte) error {
+		if _, err := io.ReadFull(r, row); err != nil {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return invalid("the GIF image is cut off: its first frame ends too early")
+			}
+			return invalid("the GIF image is damaged: %v", err)
+		}
+		return nil
+	}
+	if !f.interlaced {
+		row := make([]byte, f.width)
+		return func(int) ([]byte, error) { return row, read(row) }
+	}
+	var all []byte
+	return func(y int) ([]byte, error) {
+		if all == nil {
+			// Rows as they come: every eighth from 0, from 4, every fourth from 2,
+			// every second from 1. A claimed frame without data costs one row.
+			all = make([]byte, 0, f.width)
+			place := make([]int, 0, f.height)
+			for _, p := range [4][2]int{{0, 8}, {4, 8}, {2, 4}, {1, 2}} {
+				for y := p[0]; y < f.height; y += p[1] {
+					place = append(place, y)
+				}
+			}
+			line := make([]byte, f.width)
+			came := make([]byte, 0, f.width)
+			for range f.height {
+				if err := read(line); err != nil {
+					return nil, err
+				}
+				came = append(came, line...)
+			}
+			order := make([]int, f.height)
+			for i, y := range place {
+				order[y] = i
+			}
+			all = came
+			f.order = order
+		}
+		i := f.order[y]
+		return all[i*f.width : (i+1)*f.width], nil
+	}
+}

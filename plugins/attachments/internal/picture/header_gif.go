@@ -1,0 +1,133 @@
+package picture
+
+import "encoding/binary"
+
+// gifFile is the first frame of a GIF.
+type gifFile struct {
+	left, top, width, height int
+	interlaced               bool
+	palette                  []byte // red, green, blue
+	transparent              int    // index, or -1
+	litWidth                 int
+	data                     []byte // sub-blocks
+	order                    []int  // of interlaced rows: when each comes
+}
+
+// inspectGIF reads the screen, the first frame, and the structure of the rest:
+// block lengths alone, so a million frames cost nothing.
+func inspectGIF(data []byte, info *Info) error {
+	cut := func() error { return invalid("the GIF image is cut off") }
+	if len(data) < 13 {
+		return cut()
+	}
+	info.Kind = Palette
+	info.Width = int(binary.LittleEndian.Uint16(data[6:]))
+	info.Height = int(binary.LittleEndian.Uint16(data[8:]))
+	pos := 13
+	var global []byte
+	if data[10]&0x80 != 0 {
+		n := 3 << (data[10]&7 + 1)
+		if pos+n > len(data) {
+			return cut()
+		}
+		global = data[pos : pos+n]
+		pos += n
+	}
+	transparent := -1
+	frames := 0
+	for pos < len(data) {
+		switch data[pos] {
+		case 0x3b:
+			pos = len(data)
+		case 0x21:
+			if pos+2 > len(data) {
+				return cut()
+			}
+			label := data[pos+1]
+			if label == 0xf9 && pos+7 < len(data) && data[pos+2] == 4 {
+				transparent = -1
+				if data[pos+3]&1 != 0 {
+					transparent = int(data[pos+6])
+				}
+			}
+			end, ok := skipSubBlocks(data, pos+2)
+			if !ok {
+				return cut()
+			}
+			pos = end
+		case 0x2c:
+			if pos+10 > len(data) {
+				return cut()
+			}
+			d := data[pos:]
+			f := &gifFile{
+				left: int(binary.LittleEndian.Uint16(d[1:])), top: int(binary.LittleEndian.Uint16(d[3:])),
+				width: int(binary.LittleEndian.Uint16(d[5:])), height: int(binary.LittleEndian.Uint16(d[7:])),
+				interlaced: d[9]&0x40 != 0, palette: global, transparent: transparent,
+			}
+			flags := d[9]
+			pos += 10
+			if flags&0x80 != 0 {
+				n := 3 << (flags&7 + 1)
+				if pos+n > len(data) {
+					return cut()
+				}
+				f.palette = data[pos : pos+n]
+				pos += n
+			}
+			if pos >= len(data) {
+				return cut()
+			}
+			f.litWidth = int(data[pos])
+			f.data = data[pos+1:]
+			end, ok := skipSubBlocks(data, pos+1)
+			if !ok {
+				return cut()
+			}
+			f.data = data[pos+1 : end]
+			pos = end
+			if frames++; frames == 1 {
+				info.gif = f
+			}
+			transparent = -1
+		default:
+			// Browsers stop at garbage after a frame; before one it is damage.
+			if frames == 0 {
+				return invalid("the GIF image has an unknown block %#x", data[pos])
+			}
+			pos = len(data)
+		}
+	}
+	if frames == 0 {
+		return invalid("the GIF image has no frame")
+	}
+	f := info.gif
+	// A few writers leave the screen at zero; the first frame then is the screen.
+	if info.Width == 0 {
+		info.Width = f.left + f.width
+	}
+	if info.Height == 0 {
+		info.Height = f.top + f.height
+	}
+	if f.palette == nil {
+		return invalid("the GIF image has no colours")
+	}
+	if f.litWidth < 1 || f.litWidth > 8 {
+		return invalid("the GIF image has a damaged code size")
+	}
+	info.Animated = frames > 1
+	info.unclean("GIF is not kept")
+	return nil
+}
+
+// skipSubBlocks passes over length-prefixed blocks up to the empty one.
+func skipSubBlocks(data []byte, pos int) (int, bool) {
+	for pos < len(data) {
+		n := int(data[pos])
+		pos += n + 1
+		if n == 0 {
+			return pos, true
+		}
+	}
+	return pos, false
+}

@@ -1,0 +1,112 @@
+package picture
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/bridle-go/bridle/harness/attachment"
+)
+
+// scenario is the part of a conformance scenario that concerns pictures alone.
+type scenario struct {
+	Name    string
+	Compose struct{ Attachments attachment.Limits }
+	Files   []struct {
+		Path   string
+		Base64 []byte
+		Text   string
+	}
+	Steps []struct {
+		Call string
+		Args struct {
+			FilePath string `json:"file_path"`
+		}
+	}
+	Expect []struct {
+		IsError bool
+		Image   *struct {
+			MediaType          attachment.MediaType
+			Width, Height      int
+			OriginalDimensions *attachment.Dimensions
+			Passthrough        bool
+		}
+	}
+}
+
+// Every picture of the conformance scenarios comes out with the type, the size
+// and the passthrough that they ask for.
+func TestConformancePictures(t *testing.T) {
+	raw, err := os.ReadFile("../../../../testkit/testdata/image.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []scenario
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, s := range all {
+		for i, step := range s.Steps {
+			if step.Call != "read_image" {
+				continue
+			}
+			for _, f := range s.Files {
+				declared := declaredBy(f.Path)
+				if f.Path != step.Args.FilePath || declared == "" {
+					continue
+				}
+				want := s.Expect[i]
+				if want.IsError && !strings.Contains(s.Name, "malformed") && !strings.Contains(s.Name, "limits") && !strings.Contains(s.Name, "extension") {
+					continue // refused for a reason outside the picture
+				}
+				t.Run(s.Name+"/"+f.Path, func(t *testing.T) {
+					data := f.Base64
+					if f.Text != "" {
+						data = []byte(f.Text)
+					}
+					checked++
+					got, err := Normalize(context.Background(), data, declared, s.Compose.Attachments)
+					if want.IsError {
+						if err == nil {
+							t.Fatal("it was accepted")
+						}
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					w := want.Image
+					if got.MediaType != w.MediaType || !near(got.Width, w.Width) || !near(got.Height, w.Height) || got.Passthrough != w.Passthrough {
+						t.Errorf("got %s %dx%d passthrough %v (%s), want %+v", got.MediaType, got.Width, got.Height, got.Passthrough, got.Reason, w)
+					}
+					if (got.Original == nil) != (w.OriginalDimensions == nil) || got.Original != nil && *got.Original != *w.OriginalDimensions {
+						t.Errorf("original dimensions: got %v, want %v", got.Original, w.OriginalDimensions)
+					}
+				})
+			}
+		}
+	}
+	if checked < 25 {
+		t.Errorf("only %d pictures were checked", checked)
+	}
+}
+
+func near(a, b int) bool { return a-b <= 1 && b-a <= 1 }
+
+func declaredBy(name string) attachment.MediaType {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png":
+		return attachment.PNG
+	case ".jpg":
+		return attachment.JPEG
+	case ".webp":
+		return attachment.WebP
+	case ".gif":
+		return attachment.GIF
+	}
+	return ""
+}
