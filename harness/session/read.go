@@ -51,8 +51,9 @@ type Reader struct {
 	offset int64 // of the next line
 	buf    []byte
 
-	seq   int64 // the next event's
-	time  int64 // the last event's
+	seq   int64     // the next event's
+	mode  numbering // whether the lines of this log give numbers and times
+	time  int64     // the last event's
 	queue []Event
 	check *unnumbered
 
@@ -202,10 +203,20 @@ func (r *Reader) unpack(kind *deltaKind) error {
 	return nil
 }
 
-// number checks or assigns the number and time of the next event. A line
-// without them counts on from the line before, a millisecond later, so that
+// number checks or assigns the number and time of the next event. All lines
+// of a log give them, or none does; a line without them counts on from the line before, a millisecond later, so that
 // the header's time comes before the first event's.
 func (r *Reader) number(given numbering, seq, time int64) (int64, int64, error) {
+	if r.seq == 0 {
+		r.mode = given
+		if !given.seq {
+			r.check = &unnumbered{}
+		}
+	}
+	if given != r.mode {
+		return 0, 0, fmt.Errorf("the event's number and time are %s and %s, which is not so on the lines before",
+			presence(given.seq), presence(given.time))
+	}
 	if given.seq && seq != r.seq {
 		what := "is missing"
 		if seq < r.seq {
@@ -213,13 +224,17 @@ func (r *Reader) number(given numbering, seq, time int64) (int64, int64, error) 
 		}
 		return 0, 0, fmt.Errorf("the event has number %d where %d follows: a line %s", seq, r.seq, what)
 	}
-	if !given.seq && r.check == nil {
-		r.check = &unnumbered{}
-	}
 	if !given.time {
 		time = r.time + 1
 	}
 	return r.seq, time, nil
+}
+
+func presence(given bool) string {
+	if given {
+		return "present"
+	}
+	return "missing"
 }
 
 // readLine returns the next line without its line break, and whether it is

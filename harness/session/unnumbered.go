@@ -25,18 +25,24 @@ func (u *unnumbered) follow(e Event, body any) error {
 		if u.turn == b.Turn {
 			return fmt.Errorf("turn %d starts twice", b.Turn)
 		}
-		u.turn, u.step = b.Turn, 0
+		u.turn, u.step, u.chunks = b.Turn, 0, nil
 	case *TurnEnd:
 		// A turn that was cut short may leave its step open.
 		if u.turn != b.Turn || u.step != 0 && b.Reason.Kind == EndCompleted {
 			return fmt.Errorf("turn %d ends where turn %d, step %d is open", b.Turn, u.turn, u.step)
 		}
-		u.turn, u.step = 0, 0
+		if len(u.chunks) > 0 && b.Reason.Kind == EndCompleted {
+			return u.noAnswer()
+		}
+		u.turn, u.step, u.chunks = 0, 0, nil
 	case *StepStart:
 		if u.turn != b.Turn || u.step != 0 {
 			return fmt.Errorf("step %d of turn %d starts where turn %d, step %d is open", b.Step, b.Turn, u.turn, u.step)
 		}
-		u.step, u.chunks, u.calls = b.Step, nil, map[string]int64{}
+		if len(u.chunks) > 0 {
+			return u.noAnswer()
+		}
+		u.step, u.calls = b.Step, map[string]int64{}
 	case *StepEnd:
 		if u.turn != b.Turn || u.step != b.Step {
 			return fmt.Errorf("step %d of turn %d ends where turn %d, step %d is open", b.Step, b.Turn, u.turn, u.step)
@@ -70,4 +76,8 @@ func (u *unnumbered) follow(e Event, body any) error {
 		}
 	}
 	return nil
+}
+
+func (u *unnumbered) noAnswer() error {
+	return fmt.Errorf("the answer that began with event %d has no %s event: a line is missing", u.chunks[0], TypeAssistantMessage)
 }
