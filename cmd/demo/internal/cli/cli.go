@@ -1,0 +1,126 @@
+// Package cli is the command line of the demo: its commands, their flags, and
+// what their outcomes mean to the caller.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bridle-go/bridle/cmd/demo/internal/render"
+	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+)
+
+// Main runs the command line of the process and returns its exit status.
+//
+// An interrupt ends the context of the command, so that it cleans up; a second
+// one ends the process.
+func Main() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// Without a handler, writing to a pipe that nobody reads would end the
+	// process before it has cleaned up.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	go func() {
+		select {
+		case <-broken:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, Env{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+	})
+}
+
+// Env is what a command line gets from its process.
+type Env struct {
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+}
+
+// Run runs one command line and returns its exit status: one of the status
+// constants.
+func Run(ctx context.Context, env Env) int {
+	a := &app{stdin: env.Stdin, out: term.New(env.Stdout, env.Getenv), errors: term.New(env.Stderr, env.Getenv)}
+	a.render = render.New(a.out)
+	root := a.root()
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(a.out)
+	root.SetErr(a.errors)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return statusOK
+	}
+	f := asFailure(ctx, cmd, err)
+	fmt.Fprintf(a.errors, "%s %s\n", a.errors.Paint(term.Red, "demo: "+f.code+":"), term.Line(f.message))
+	return f.status
+}
+
+// app is what the commands share.
+type app struct {
+	stdin  io.Reader
+	out    *term.Output
+	errors *term.Output
+	render *render.Renderer
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the harness at work, and use its tools by hand",
+		Long: `demo shows the harness at work, and lets you use its tools by hand.
+
+Without a command it gives a tour: in a scratch workspace that is removed
+afterwards, a scripted model reads and changes files through the default
+deployment. It takes a second and needs no network.
+
+Exit status:
+  0    done
+  1    the operation failed, or a scenario gave something else than expected
+  2    the command line is wrong; nothing was tried
+  130  interrupted
+
+Errors go to standard error, one line each: demo: CODE: what is wrong; what to
+do. Codes never change; texts may.
+
+Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
+		Example: `  demo
+  demo read README.md --offset 1 --limit 20
+  demo edit notes.txt --old "teh" --new "the" --all
+  demo scenario testkit/testdata/*.json`,
+		Args:          noCommand,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.tour(cmd.Context()) },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand())
+	return root
+}
+
+// noCommand refuses what follows "demo" and is no command, and names the
+// command that may have been meant.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		message += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return errors.New(message)
+}

@@ -1,0 +1,213 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/harness/textdiff"
+	"github.com/bridle-go/bridle/harness/tool"
+)
+
+// diff draws the hunks of a change. A diff card without hunks tells of a
+// change whose text before is not known, or of a new file.
+func (r *Renderer) diff(c tool.Card, before *string) {
+	added, removed := 0, 0
+	hunks := make([]hunk, len(c.Diffs))
+	for i, d := range c.Diffs {
+		hunks[i] = newHunk(d)
+		a, m := textdiff.Stat(hunks[i].old, hunks[i].new)
+		added, removed = added+a, removed+m
+	}
+	if len(hunks) == 0 {
+		r.title(c.Title, "")
+		r.text(c.Text)
+		return
+	}
+	r.title(c.Title, r.out.Paint(term.Green, fmt.Sprintf("+%d", added))+" "+r.out.Paint(term.Red, fmt.Sprintf("-%d", removed)))
+	starts := locate(before, c.Diffs)
+	shift := 0 // new line numbers minus old ones
+	for i, h := range hunks {
+		if i > 0 {
+			r.line(r.out.Paint(term.Dim, "   ⋯"), "")
+		}
+		at := 0
+		if starts != nil {
+			at = starts[i]
+		}
+		r.hunk(h, at, at+shift)
+		a, m := textdiff.Stat(h.old, h.new)
+		shift += a - m
+	}
+}
+
+// hunk is a card's two texts with the line feeds that cards leave out, so
+// that they can be compared.
+type hunk struct{ old, new string }
+
+func newHunk(c textdiff.Card) hunk {
+	var h hunk
+	if c.OldText != nil {
+		h.old = *c.OldText
+	}
+	h.new = c.NewText
+	// Where exactly one of the texts ends in a line feed, the other has none;
+	// else the card has cut it from both.
+	oldEnds, newEnds := strings.HasSuffix(h.old, "\n"), strings.HasSuffix(h.new, "\n")
+	if h.new != "\n" && (oldEnds == newEnds || h.old == "" || h.new == "") {
+		h.old, h.new = terminated(h.old), terminated(h.new)
+	}
+	return h
+}
+
+func terminated(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
+}
+
+// TextBefore returns the text that a change was made from, where the value of
+// the call has it, else nil.
+func TextBefore(value json.RawMessage) *string {
+	var v struct {
+		Before *string `json:"before"`
+	}
+	if json.Unmarshal(value, &v) != nil {
+		return nil
+	}
+	return v.Before
+}
+
+// locate returns the number of the first line of each card in the text they
+// were made from, or nil where that is not known.
+func locate(before *string, cards []textdiff.Card) []int {
+	if before == nil {
+		return nil
+	}
+	starts := make([]int, len(cards))
+	at, line := 0, 1
+	for i, c := range cards {
+		if c.OldText == nil {
+			starts[i] = 1
+			continue
+		}
+		from := strings.Index((*before)[at:], *c.OldText)
+		if from < 0 {
+			return nil
+		}
+		line += strings.Count((*before)[at:at+from], "\n")
+		starts[i] = line
+		line += strings.Count(*c.OldText, "\n")
+		at += from + len(*c.OldText)
+	}
+	return starts
+}
+
+// hunk draws one hunk. Its texts begin at the given lines; 0 for not known.
+func (r *Renderer) hunk(h hunk, oldLine, newLine int) {
+	old := lines(h.old)
+	done := 0
+	context := func(to int) {
+		for ; done < to; done++ {
+			r.styled(r.number(newLine, " "), "", visible(old[done]), span{})
+			oldLine, newLine = next(oldLine), next(newLine)
+		}
+	}
+	for _, c := range textdiff.Hunks(h.old, h.new, 0) {
+		start := c.OldStart - 1
+		if c.OldLines == 0 {
+			start = c.OldStart
+		}
+		context(start)
+		gone, come := lines(c.OldText), lines(c.NewText)
+		for i, l := range gone {
+			r.change(oldLine, "-", term.Red, l, counterpart(gone, come, i))
+			oldLine = next(oldLine)
+		}
+		for i, l := range come {
+			r.change(newLine, "+", term.Green, l, counterpart(come, gone, i))
+			newLine = next(newLine)
+		}
+		done = start + len(gone)
+	}
+	context(len(old))
+}
+
+// counterpart returns the line that took the place of lines[i], where as many
+// lines came as went.
+func counterpart(lines, others []string, i int) string {
+	if len(lines) != len(others) {
+		return ""
+	}
+	return others[i]
+}
+
+func (r *Renderer) change(number int, sign string, s term.Style, line, other string) {
+	shown := visible(line)
+	r.styled(r.number(number, r.out.Paint(s, sign)), s, shown, differing(shown, visible(other)))
+	if !strings.HasSuffix(line, "\n") {
+		r.line(r.number(0, " "), r.out.Paint(term.Dim, `(no line feed at the end of the file)`))
+	}
+}
+
+func (r *Renderer) number(n int, sign string) string {
+	text := "    "
+	if n > 0 {
+		text = fmt.Sprintf("%4d", n)
+	}
+	return r.out.Paint(term.Dim, text) + sign + r.out.Paint(term.Dim, bar) + " "
+}
+
+func next(line int) int {
+	if line == 0 {
+		return 0
+	}
+	return line + 1
+}
+
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	all := strings.SplitAfter(text, "\n")
+	if all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	return all
+}
+
+func visible(line string) string { return term.Visible(strings.TrimSuffix(line, "\n")) }
+
+// span is a part of a line, in bytes.
+type span struct{ from, to int }
+
+// differing returns the part of line that other has not, or nothing where
+// they have too little in common for a mark to help.
+func differing(line, other string) span {
+	from := 0
+	for from < len(line) && from < len(other) {
+		a, size := utf8.DecodeRuneInString(line[from:])
+		b, _ := utf8.DecodeRuneInString(other[from:])
+		if a != b {
+			break
+		}
+		from += size
+	}
+	to, end := len(line), len(other)
+	for to > from && end > from {
+		a, size := utf8.DecodeLastRuneInString(line[from:to])
+		b, _ := utf8.DecodeLastRuneInString(other[from:end])
+		if a != b {
+			break
+		}
+		to, end = to-size, end-size
+	}
+	blanks := len(line) - len(strings.TrimLeft(line, " "))
+	if common := len(line) - (to - from) - min(blanks, from); common < len(strings.TrimSpace(line))/3 || common == 0 {
+		return span{}
+	}
+	return span{from, to}
+}
