@@ -54,7 +54,10 @@ type dfa struct {
 type dfaState struct {
 	pcs  []uint32
 	prev prevKind
-	skip skipper
+	// atEnd is 1 when the end of the text here ends a match, -1 when not, and
+	// 0 when that is not known yet.
+	atEnd int8
+	skip  skipper
 }
 
 type prevKind uint8

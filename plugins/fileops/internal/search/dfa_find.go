@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"encoding/binary"
 	"regexp/syntax"
 	"slices"
 	"sort"
@@ -50,11 +51,24 @@ func (d *dfa) find(buf []byte, from int) int {
 			i = d.states[s>>8].skip.next(buf, i)
 		}
 	}
-	st := &d.states[s>>8]
-	if _, match := d.follow(st.pcs, syntax.EmptyOpContext(prevRune[st.prev], -1), -1); match {
+	if d.matchesAtEnd(s >> 8) {
 		return len(buf)
 	}
 	return -1
+}
+
+// matchesAtEnd reports whether a match has ended when the text ends in state
+// n.
+func (d *dfa) matchesAtEnd(n uint32) bool {
+	st := &d.states[n]
+	if st.atEnd == 0 {
+		_, match := d.follow(st.pcs, syntax.EmptyOpContext(prevRune[st.prev], -1), -1)
+		st.atEnd = -1
+		if match {
+			st.atEnd = 1
+		}
+	}
+	return st.atEnd > 0
 }
 
 // transition looks the transition up, or computes and keeps it; reasonNone
@@ -102,8 +116,8 @@ type skipper struct {
 	loops int  // distinct bytes seen to loop
 	tried bool // whether the state was examined
 	ready bool
-	only  int // the one byte that leaves the state, or -1
-	leave *[256]bool
+	only  int         // the one byte that leaves the state, or -1
+	leave *[256]uint8 // 1 for bytes that leave it
 }
 
 const (
@@ -142,14 +156,14 @@ func (d *dfa) noteLoop(n uint32) {
 	if !ok {
 		return
 	}
-	leave, count, share, only := new([256]bool), 0, 0.0, -1
+	leave, count, share, only := new([256]uint8), 0, 0.0, -1
 	for b := range leave {
-		if b >= 0x80 {
-			leave[b] = !wideLoops
-		} else {
-			leave[b] = d.table[n<<8|uint32(b)] != n<<8
+		leaves := !wideLoops
+		if b < 0x80 {
+			leaves = d.table[n<<8|uint32(b)] != n<<8
 		}
-		if leave[b] {
+		if leaves {
+			leave[b] = 1
 			count++
 			only = b
 			share += byteShare(byte(b))
@@ -199,22 +213,14 @@ func (sk *skipper) next(buf []byte, i int) int {
 		return len(buf)
 	}
 	leave := sk.leave
-	for ; i+4 <= len(buf); i += 4 {
-		b := buf[i : i+4 : i+4]
-		if leave[b[0]] {
-			return i
-		}
-		if leave[b[1]] {
-			return i + 1
-		}
-		if leave[b[2]] {
-			return i + 2
-		}
-		if leave[b[3]] {
-			return i + 3
+	for ; i+8 <= len(buf); i += 8 {
+		w := binary.LittleEndian.Uint64(buf[i:])
+		if leave[byte(w)]|leave[byte(w>>8)]|leave[byte(w>>16)]|leave[byte(w>>24)]|
+			leave[byte(w>>32)]|leave[byte(w>>40)]|leave[byte(w>>48)]|leave[byte(w>>56)] != 0 {
+			break
 		}
 	}
-	for i < len(buf) && !leave[buf[i]] {
+	for i < len(buf) && leave[buf[i]] == 0 {
 		i++
 	}
 	return i

@@ -65,7 +65,7 @@ func (e *exact) next(buf []byte, from int) int {
 		}
 		// Where the rarest byte turns out to be common, the library's search,
 		// which compares several bytes at once, does better.
-		if misses++; misses > 4+(i-from)>>6 {
+		if misses++; misses > 8+(i-from)>>4 {
 			k := bytes.Index(buf[start+1:], e.text)
 			if k < 0 {
 				return -1

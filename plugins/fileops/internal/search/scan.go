@@ -201,6 +201,7 @@ func (s *scanner) next(ctx context.Context, buf []byte, from int) (span, bool) {
 			return span{}, false
 		}
 		if verified && !s.content {
+			s.hits++
 			return m, true
 		}
 		if s.verify(ctx, buf, &m) {
@@ -216,12 +217,23 @@ func (s *scanner) next(ctx context.Context, buf []byte, from int) (span, bool) {
 // candidate finds the next line that may match, by the cheapest means that
 // has proved itself so far. verified tells that it does match.
 func (s *scanner) candidate(buf []byte, from int) (m span, verified, ok bool) {
-	if s.before != nil && (s.misses < 1000 || s.misses < 8*s.hits) {
+	for s.before != nil && (s.misses < 1000 || s.misses < 8*s.hits) {
 		at := s.before.next(buf, from)
 		if at < 0 {
 			return span{}, false, false
 		}
-		return lineAround(buf, from, at), false, true
+		m = lineAround(buf, from, at)
+		if s.dfa.useless() {
+			return m, false, true
+		}
+		if s.dfa.find(buf[m.lineStart:m.lineEnd], 0) >= 0 {
+			return m, s.endsInLF(buf, m), true
+		}
+		s.misses++
+		from = m.next
+	}
+	if from >= len(buf) {
+		return span{}, false, false
 	}
 	if s.dfa.useless() {
 		return lineAround(buf, from, from), false, true
@@ -233,7 +245,13 @@ func (s *scanner) candidate(buf []byte, from int) (m span, verified, ok bool) {
 		return span{}, false, false
 	}
 	m = lineAround(buf, from, at)
-	return m, m.lineEnd == m.lineStart || buf[m.lineEnd-1] != '\r', true
+	return m, s.endsInLF(buf, m), true
+}
+
+// endsInLF tells that no CR stands before the end of the line, of which the
+// automaton would not know on which side it belongs.
+func (s *scanner) endsInLF(buf []byte, m span) bool {
+	return m.lineEnd == m.lineStart || buf[m.lineEnd-1] != '\r'
 }
 
 // verify settles whether the line of m matches, and where.
@@ -241,9 +259,6 @@ func (s *scanner) verify(ctx context.Context, buf []byte, m *span) bool {
 	line := buf[m.lineStart:m.lineEnd]
 	if !s.p.keepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
-	}
-	if s.before != nil && !s.dfa.useless() && s.dfa.find(line, 0) < 0 {
-		return false
 	}
 	loc := find(ctx, s.p.re, s.p.size, line)
 	if loc == nil {

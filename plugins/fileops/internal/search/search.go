@@ -120,6 +120,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// ahead is the number of jobs that may wait for those before them. More of
+// them keep the workers busy where directories are small; each may hold as
+// many matches as are wanted in all.
+func (o Options) ahead() int {
+	jobs := 16
+	if o.Mode == Content {
+		jobs = min(16, max(4, 16*200/o.MaxResults))
+	}
+	return jobs * o.Workers
+}
+
 // Run searches below root. On cancellation of ctx it returns its error; a
 // timeout of its own is not an error but a [Reason]. It returns after all its
 // goroutines have.
@@ -132,8 +143,9 @@ func Run(ctx context.Context, root Root, p *Pattern, o Options) (Result, error) 
 	defer release()
 	run, cancel := context.WithCancel(timed)
 	defer cancel()
-	queue := make(chan *job, 4*o.Workers)
-	work := make(chan *job, 4*o.Workers)
+	ahead := o.ahead()
+	queue := make(chan *job, ahead)
+	work := make(chan *job, ahead)
 	done := make(chan struct{})
 	big := make(chan struct{}, 1)
 	go func() {
