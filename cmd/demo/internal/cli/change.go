@@ -71,7 +71,7 @@ stays one.
 		},
 	}
 	flags.add(cmd)
-	text.add(cmd, "content", "the content of the file")
+	text.add(cmd, "content", "the `TEXT` of the file")
 	return cmd
 }
 
@@ -119,8 +119,8 @@ come from files, a final line feed included; one of them may be "-".
 		},
 	}
 	flags.add(cmd)
-	before.add(cmd, "old", "the text to replace")
-	after.add(cmd, "new", "the text to put in its place")
+	before.add(cmd, "old", "the `TEXT` to replace")
+	after.add(cmd, "new", "the `TEXT` to put in its place")
 	cmd.Flags().BoolVar(&all, "all", false, "replace every match")
 	return cmd
 }
@@ -161,7 +161,7 @@ type textFlag struct {
 func (f *textFlag) add(cmd *cobra.Command, name, what string) {
 	f.name = name
 	cmd.Flags().StringVar(&f.text, name, "", what)
-	cmd.Flags().StringVar(&f.file, name+"-file", "", "the file that holds it, or - for standard input")
+	cmd.Flags().StringVar(&f.file, name+"-file", "", "the `FILE` that holds it, or - for standard input")
 }
 
 func (f *textFlag) given(cmd *cobra.Command) bool {

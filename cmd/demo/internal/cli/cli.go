@@ -4,11 +4,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -108,19 +108,41 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.tour(cmd.Context()) },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand())
+	root.SuggestionsMinimumDistance = 2 // letters that differ
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		message, _, _ := strings.Cut(err.Error(), ": strconv.") // how it was parsed helps nobody
+		return usage("%s", message)
+	})
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand())
 	return root
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Explain a command",
+		Long:    "help explains a command, as its --help does.",
+		Example: "  demo help edit",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(cmd.Root(), args)
+			}
+			return about.Help()
+		},
+	}
 }
 
 // noCommand refuses what follows "demo" and is no command, and names the
 // command that may have been meant.
-func noCommand(cmd *cobra.Command, args []string) error {
+func noCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	message := fmt.Sprintf("there is no command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
 		message += fmt.Sprintf("; did you mean %q?", near[0])
 	}
-	return errors.New(message)
+	return usage("%s", message)
 }

@@ -66,13 +66,17 @@ func asFailure(ctx context.Context, cmd *cobra.Command, err error) *failure {
 		f = &failure{status: statusUsage, code: codeUsage, message: err.Error()}
 	}
 	if f.status == statusUsage {
+		if cmd.Name() == "help" {
+			cmd = cmd.Root()
+		}
 		return &failure{status: f.status, code: f.code, message: fmt.Sprintf("%s; see %s --help", f.message, cmd.CommandPath())}
 	}
 	return f
 }
 
-// resultFailure turns the result of a failed tool call into a failure, with
-// what a person at a command line can do about it.
+// resultFailure turns the result of a failed tool call into a failure. What
+// the tool advises a model to do, after a dash, gives way to what a person at
+// a command line can do.
 func resultFailure(r tool.Result) error {
 	code := codeFailed
 	if r.Error != nil {
@@ -80,23 +84,21 @@ func resultFailure(r tool.Result) error {
 	}
 	message := strings.TrimPrefix(r.Text(), "Error: ")
 	if hint := advice[errs.Code(code)]; hint != "" {
+		message, _, _ = strings.Cut(message, " — ")
 		message += "; " + hint
 	}
 	return failed(code, "%s", message)
 }
 
-// advice adds to a tool's message, which speaks to a model, what it means on
-// a command line.
 var advice = map[errs.Code]string{
-	errs.NotFound:       "check the path, which is relative to --cwd",
-	errs.NotText:        "only UTF-8 text can be read and changed",
-	errs.NotRegularFile: "name a regular file",
+	errs.NotFound:       "check the path; a relative one starts at --cwd",
+	errs.NotText:        "the tools read and change UTF-8 text only",
+	errs.NotRegularFile: "the tools open regular files only",
 	errs.Permission:     "check the permissions of the file and its directories",
 	errs.NotObserved:    "leave out --no-read to have it read first",
 	errs.StaleVersion:   "run the command again",
-	errs.AmbiguousEdit:  "pass --all to replace every match",
-	errs.EditNotFound:   "look at the text with demo read",
-	errs.InvalidArgs:    "see --help",
+	errs.AmbiguousEdit:  "--all replaces every match",
+	errs.EditNotFound:   "demo read shows what is there",
 }
 
 // fileFailure is the failure of a file that the command itself reads, such as

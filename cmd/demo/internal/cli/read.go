@@ -16,7 +16,7 @@ type callFlags struct {
 }
 
 func (f *callFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.cwd, "cwd", "C", ".", "the workspace; relative paths start here")
+	cmd.Flags().StringVarP(&f.cwd, "cwd", "C", ".", "the workspace, a `DIR`; relative paths start here")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object: isError, code, content, value, meta")
 }
 
@@ -60,8 +60,8 @@ themselves are written as escapes.`,
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().IntVar(&offset, "offset", 1, "the first line, counted from 1")
-	cmd.Flags().IntVar(&limit, "limit", 2000, "how many lines at most")
+	cmd.Flags().IntVar(&offset, "offset", 1, "the first line, `N` counted from 1")
+	cmd.Flags().IntVar(&limit, "limit", 2000, "at most `N` lines")
 	return cmd
 }
 

@@ -4,6 +4,13 @@ import (
 	"context"
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/tour"
+	"github.com/bridle-go/bridle/harness/errs"
 )
 
-func (a *app) tour(ctx context.Context) error { return tour.Run(ctx, a.out, compose) }
+func (a *app) tour(ctx context.Context) error {
+	err := tour.Run(ctx, a.out, compose)
+	if err != nil && errs.CodeOf(err) == "" {
+		return failed(codeFailed, "the tour did not go as planned: %v", err)
+	}
+	return err
+}

@@ -23,7 +23,7 @@ func (r *Renderer) diff(c tool.Card, before *string) {
 	}
 	if len(hunks) == 0 {
 		r.title(c.Title, "")
-		r.text(c.Text)
+		r.text(content(c.Text))
 		return
 	}
 	r.title(c.Title, r.out.Paint(term.Green, fmt.Sprintf("+%d", added))+" "+r.out.Paint(term.Red, fmt.Sprintf("-%d", removed)))
@@ -41,6 +41,17 @@ func (r *Renderer) diff(c tool.Card, before *string) {
 		a, m := textdiff.Stat(h.old, h.new)
 		shift += a - m
 	}
+}
+
+// content returns what is inside of the envelope that the file tools put their
+// results into, for models; other text comes back as it is.
+func content(text string) string {
+	_, inside, opened := strings.Cut(text, "<content>\n")
+	inside, _, closed := strings.Cut(inside, "\n</content>")
+	if !opened || !closed {
+		return text
+	}
+	return inside
 }
 
 // hunk is a card's two texts with the line feeds that cards leave out, so

@@ -61,7 +61,7 @@ func (r *Renderer) Failure(c tool.Card, code string) {
 
 func (r *Renderer) end() {
 	if r.more > 0 {
-		fmt.Fprintln(r.out, r.out.Paint(term.Dim, fmt.Sprintf("  … and %s more", count(r.more, "line"))))
+		fmt.Fprintln(r.out, r.out.Paint(term.Dim, "  "+more(r.more, "line")))
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *Renderer) styled(head string, s term.Style, text string, mark span) {
 		painted = r.out.Paint(s, text[:mark.from]) + r.out.Paint(s+";7", text[mark.from:mark.to]) + r.out.Paint(s, text[mark.to:])
 	}
 	if cut > 0 {
-		painted += r.out.Paint(term.Dim, fmt.Sprintf(" … and %s more", count(cut, "character")))
+		painted += r.out.Paint(term.Dim, " "+more(cut, "character"))
 	}
 	fmt.Fprintln(r.out, strings.TrimRight(head+painted, " "))
 }
@@ -148,9 +148,10 @@ func shorten(text string) (string, int) {
 	return text, 0
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// more tells how much is left out.
+func more(n int, what string) string {
+	if n != 1 {
+		what += "s"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("… and %d more %s", n, what)
 }

@@ -55,7 +55,7 @@ func (p *direct) turn(ctx context.Context, _ string, steps []step, g *guide) err
 		r := p.deployment.Tools().Execute(ctx, tool.Invocation{
 			ID: fmt.Sprintf("call-%d", p.calls), Name: s.tool, Arguments: string(arguments), Agent: p.agent,
 		})
-		if err := g.called(s, d, string(arguments), r); err != nil {
+		if err := g.called(ctx, s, d, string(arguments), r); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,10 @@ func (g *guide) said(text string) { g.speak("model", term.Blue, text) }
 
 // called shows what came of a call, and checks that it is what the script
 // says.
-func (g *guide) called(s step, d tool.Definition, arguments string, r tool.Result) error {
+func (g *guide) called(ctx context.Context, s step, d tool.Definition, arguments string, r tool.Result) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // the result may be that of the interrupt
+	}
 	g.calls++
 	g.pause()
 	var code string
