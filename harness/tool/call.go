@@ -65,8 +65,8 @@ type Result struct {
 	IsError bool
 	// Error is set on failures that have a code.
 	Error *ErrorInfo
-	// Value is the body's value as JSON. It is for callers, not for the log.
-	Value json.RawMessage
+	// Value is what the body returned, for callers; the log does not keep it.
+	Value any
 	// Meta is what the log keeps for presentation; nil for none.
 	Meta json.RawMessage
 }
@@ -75,6 +75,14 @@ type Result struct {
 type ErrorInfo struct {
 	Name string `json:"name"`
 	Code string `json:"code"`
+}
+
+// ValueJSON returns the value as JSON, nil for none.
+func (r Result) ValueJSON() (json.RawMessage, error) {
+	if r.Value == nil {
+		return nil, nil
+	}
+	return encode(r.Value)
 }
 
 // Text returns the text blocks of the result, joined by line breaks.

@@ -42,11 +42,13 @@ type Definition struct {
 	Parallel bool
 	// Run is the body.
 	Run func(ctx context.Context, call *Call) (any, error)
-	// Render turns the value into what is shown and logged. The value has the
-	// type that Run returns.
+	// Render turns the value into what is shown and logged.
 	Render func(call *Call, value any) (Rendered, error)
-	// Decode turns a JSON value into the type that Render takes. It is used
-	// where a listener replaced the value.
+	// Conforms reports whether a value matches Output by its Go type alone.
+	// Any other value is checked as JSON. Nil means that none does.
+	Conforms func(value any) bool
+	// Decode turns a JSON value that was checked into the type that Render
+	// takes; nil leaves the value as it is.
 	Decode func(value json.RawMessage) (any, error)
 	// CallCard and ResultCard present a call and its result to a person, from
 	// what is in a log alone. Nil means a generic card.
@@ -65,12 +67,12 @@ type Rendered struct {
 }
 
 // Tool is a definition with Go types for its arguments and value. A and V must
-// round-trip through encoding/json.
+// round-trip through encoding/json. The output schema is inferred from V, so
+// that what the body returns conforms to it by construction.
 type Tool[A, V any] struct {
 	Name        string
 	Description string
 	Input       Schema
-	Output      Schema
 	Parallel    bool
 	Run         func(ctx context.Context, call *Call, args A) (V, error)
 	Render      func(args A, value V) (Rendered, error)
@@ -81,7 +83,7 @@ type Tool[A, V any] struct {
 // Definition returns the tool for a registry.
 func (t Tool[A, V]) Definition() Definition {
 	d := Definition{
-		Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, Parallel: t.Parallel,
+		Name: t.Name, Description: t.Description, Input: t.Input, Output: infer[V](), Parallel: t.Parallel,
 		Run: func(ctx context.Context, call *Call) (any, error) {
 			args, err := decodeArgs[A](call.Arguments)
 			if err != nil {
@@ -99,6 +101,10 @@ func (t Tool[A, V]) Definition() Definition {
 				return Rendered{}, fmt.Errorf("value of tool %q is a %T", t.Name, value)
 			}
 			return t.Render(args, v)
+		},
+		Conforms: func(value any) bool {
+			_, ok := value.(V)
+			return ok
 		},
 		Decode: func(value json.RawMessage) (any, error) {
 			var v V

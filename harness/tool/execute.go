@@ -2,7 +2,7 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -211,24 +211,15 @@ func (reg *registered) body(ctx context.Context, call *Call) (value any, err err
 // render checks the value against the output schema and turns it into a
 // result.
 func (reg *registered) render(call *Call, value any) (Result, error) {
-	encoded, err := encode(value)
-	if err != nil {
-		return Result{}, reg.invalidOutput(err)
-	}
-	if reg.output != nil {
-		parsed, err := parse(encoded)
-		if err != nil {
-			return Result{}, reg.invalidOutput(err)
-		}
-		if err := reg.output.Validate(parsed); err != nil {
-			return Result{}, reg.invalidOutput(fmt.Errorf("%s", explain(err)))
-		}
-	}
-	rendered, err := reg.renderValue(call, value, encoded)
+	value, err := reg.conform(value)
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Content: rendered.Content, IsError: rendered.IsError, Value: encoded}
+	rendered, err := reg.renderValue(call, value)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Content: rendered.Content, IsError: rendered.IsError, Value: value}
 	if rendered.Meta != nil {
 		if result.Meta, err = encode(rendered.Meta); err != nil {
 			return Result{}, reg.invalidOutput(err)
@@ -237,24 +228,46 @@ func (reg *registered) render(call *Call, value any) (Result, error) {
 	return result, nil
 }
 
-// renderValue calls the renderer, with the value decoded anew where a listener
-// has put one of another type in its place.
-func (reg *registered) renderValue(call *Call, value any, encoded json.RawMessage) (r Rendered, err error) {
+// conform returns the value in the form that the renderer takes. A value whose
+// Go type does not vouch for it, such as one that a listener put in place of
+// the body's, is checked as JSON.
+func (reg *registered) conform(value any) (any, error) {
+	if reg.Conforms != nil && reg.Conforms(value) {
+		return value, nil
+	}
+	encoded, err := encode(value)
+	if err != nil {
+		return nil, reg.invalidOutput(err)
+	}
+	if reg.output != nil {
+		parsed, err := parse(encoded)
+		if err != nil {
+			return nil, reg.invalidOutput(err)
+		}
+		if err := reg.output.Validate(parsed); err != nil {
+			return nil, reg.invalidOutput(errors.New(explain(err)))
+		}
+	}
+	if reg.Decode == nil {
+		return value, nil
+	}
+	decoded, err := reg.Decode(encoded)
+	if err != nil {
+		return nil, reg.invalidOutput(err)
+	}
+	return decoded, nil
+}
+
+// renderValue calls the renderer; a panic in it is a failure of this call
+// only.
+func (reg *registered) renderValue(call *Call, value any) (r Rendered, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = errs.Wrap(errs.ToolFailed, fmt.Sprintf("rendering of tool %s panicked: %v", reg.Name, v),
 				&event.PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
-	r, err = reg.Render(call, value)
-	if err == nil || reg.Decode == nil || errs.CodeOf(err) != "" {
-		return r, err
-	}
-	decoded, derr := reg.Decode(encoded)
-	if derr != nil {
-		return r, reg.invalidOutput(derr)
-	}
-	return reg.Render(call, decoded)
+	return reg.Render(call, value)
 }
 
 func (reg *registered) invalidOutput(cause error) error {

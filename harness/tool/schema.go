@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	jsonschemago "github.com/google/jsonschema-go/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -39,6 +42,37 @@ func compile(name string, s Schema) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
 	return compiled, nil
+}
+
+// inferred holds the schemas of Go types: reflect.Type -> Schema.
+var inferred sync.Map
+
+// infer returns the schema of the JSON that encoding/json makes of a V. A type
+// that has none, such as one with a channel, is a mistake in the program that
+// shows when the tool is registered: its schema does not compile.
+func infer[V any]() Schema {
+	t := reflect.TypeFor[V]()
+	if s, ok := inferred.Load(t); ok {
+		return s.(Schema)
+	}
+	s := inferOf(t)
+	inferred.Store(t, s)
+	return s
+}
+
+func inferOf(t reflect.Type) Schema {
+	opaque := &jsonschemago.Schema{}
+	s, err := jsonschemago.ForType(t, &jsonschemago.ForOptions{TypeSchemas: map[reflect.Type]*jsonschemago.Schema{
+		reflect.TypeFor[json.RawMessage](): opaque,
+	}})
+	if err != nil {
+		return Schema(strconv.Quote(err.Error()))
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return Schema(strconv.Quote(err.Error()))
+	}
+	return data
 }
 
 type noLoader struct{}

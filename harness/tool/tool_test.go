@@ -30,12 +30,10 @@ type echoValue struct {
 var echoInput = tool.Schema(`{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"number"},` +
 	`"mode":{"enum":["soft","loud"]},"deep":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}},"required":["text"]}`)
 
-var echoOutput = tool.Schema(`{"type":"object","properties":{"said":{"type":"string"}},"required":["said"]}`)
-
 // echo says its text; "boom", "plain" and "panic" fail in three ways.
 func echo(name string) tool.Definition {
 	return tool.Tool[echoArgs, echoValue]{
-		Name: name, Input: echoInput, Output: echoOutput,
+		Name: name, Input: echoInput,
 		Run: func(_ context.Context, _ *tool.Call, a echoArgs) (echoValue, error) {
 			switch a.Text {
 			case "boom":
@@ -81,7 +79,7 @@ func TestResult(t *testing.T) {
 	got := f.call(t, `{"text":"<a> & b"}`)
 	want := tool.Result{
 		Content: []llm.Block{llm.Text("said <a> & b")},
-		Value:   json.RawMessage(`{"said":"<a> & b"}`),
+		Value:   echoValue{Said: "<a> & b"},
 		Meta:    json.RawMessage(`{"was":"<a> & b"}`),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -210,8 +208,9 @@ func TestStages(t *testing.T) {
 			test.set(f)
 			var done []string
 			tool.Done.On(&f.bus, f.scope, func(_ context.Context, e tool.Executed) error {
-				done = append(done, string(e.Result.Value))
-				return nil
+				value, err := e.Result.ValueJSON()
+				done = append(done, string(value))
+				return err
 			})
 			got := f.call(t, `{"text":"hi"}`)
 			code := ""
@@ -276,7 +275,11 @@ func TestBadDefinitions(t *testing.T) {
 		"long name":     echo(strings.Repeat("a", 65)),
 		"no body":       {Name: "x"},
 		"bad schema":    func() tool.Definition { d := echo("x"); d.Input = tool.Schema(`{"type":"objekt"}`); return d }(),
-		"foreign ref":   func() tool.Definition { d := echo("x"); d.Input = tool.Schema(`{"$ref":"file:///etc/passwd"}`); return d }(),
+		"foreign ref": func() tool.Definition {
+			d := echo("x")
+			d.Input = tool.Schema(`{"$ref":"file:///etc/passwd"}`)
+			return d
+		}(),
 	} {
 		if _, err := f.Register(f.scope, d); !errors.Is(err, errs.InvalidArgs) {
 			t.Errorf("%s: %v", name, err)
@@ -352,8 +355,8 @@ func FuzzArguments(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(r.Value) {
-			t.Errorf("value %q is not JSON", r.Value)
+		if value, err := r.ValueJSON(); err != nil || !json.Valid(value) {
+			t.Errorf("value %q is not JSON: %v", value, err)
 		}
 	})
 }

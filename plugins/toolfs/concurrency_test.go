@@ -1,7 +1,6 @@
 package toolfs_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -56,7 +55,7 @@ func TestEverySuccessIsOnDiskInOrder(t *testing.T) {
 						continue
 					}
 					var c change
-					if err := json.Unmarshal(r.Value, &c); err != nil {
+					if err := decodeValue(r, &c); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()

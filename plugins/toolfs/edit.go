@@ -33,7 +33,6 @@ func (t *tools) edit(confined bool) tool.Definition {
 		Description: "Replace literal text in a text file. old_string must occur exactly once, " +
 			"unless replace_all is true. The file must have been read before.",
 		Input:      changeSchema(confined, editProperties, "file_path", "old_string", "new_string"),
-		Output:     editOutput,
 		Run:        t.runEdit,
 		Render:     renderEdit,
 		CallCard:   func(a editArgs) tool.Card { return callCard("edit", a.FilePath) },

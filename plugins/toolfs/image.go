@@ -23,18 +23,12 @@ type imageValue struct {
 	Image attachment.Ref `json:"image"`
 }
 
-var imageOutput = tool.Schema(`{"type":"object","properties":{"path":{"type":"string"},"image":{"type":"object","properties":{` +
-	`"attachmentId":{"type":"string"},"mediaType":{"type":"string"},"bytes":{"type":"integer"},"width":{"type":"integer"},"height":{"type":"integer"},` +
-	`"name":{"type":"string"},"originalDimensions":{"type":"object","properties":{"width":{"type":"integer"},"height":{"type":"integer"}},"required":["width","height"]}},` +
-	`"required":["attachmentId","mediaType","bytes","width","height"]}},"required":["path","image"]}`)
-
 func (t *tools) readImage() tool.Definition {
 	return tool.Tool[imageArgs, imageValue]{
 		Name: "read_image",
 		Description: "Look at a PNG, JPEG, WebP or GIF image file. Large images are scaled down before you see them, " +
 			"so there is no need to make a smaller copy first.",
 		Input:    object(pathProperty, "file_path"),
-		Output:   imageOutput,
 		Parallel: true,
 		Run:      t.runReadImage,
 		Render:   renderImage,

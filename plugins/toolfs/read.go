@@ -38,7 +38,6 @@ func (t *tools) read() tool.Definition {
 		Description: "Read a window of lines of a UTF-8 text file, with line numbers. " +
 			"The last line says whether more follows and at which offset to go on.",
 		Input:      readInput(t.cfg.ReadLimit),
-		Output:     readOutput,
 		Parallel:   true,
 		Run:        t.runRead,
 		Render:     renderRead,

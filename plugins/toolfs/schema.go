@@ -1,7 +1,6 @@
 package toolfs
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -41,13 +40,3 @@ func readInput(limit int) tool.Schema {
 		fmt.Sprintf(`,"limit":{"type":"number","default":%d,"description":"How many lines to show, at most %[1]d."}`, limit),
 		"file_path")
 }
-
-var (
-	readOutput = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},` +
-		`"lines":{"type":"array","items":{"type":"object","properties":{"number":{"type":"integer","minimum":1},"text":{"type":"string"}},"required":["number","text"]}},` +
-		`"totalLines":{"type":"integer","minimum":0}},"required":["path","offset","lines","totalLines"]}`)
-	writeOutput = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"operation":{"enum":["create","update"]},` +
-		`"before":{"type":["string","null"]},"after":{"type":"string"}},"required":["path","operation","before","after"]}`)
-	editOutput = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"before":{"type":["string","null"]},"after":{"type":"string"}},` +
-		`"required":["path","before","after"]}`)
-)

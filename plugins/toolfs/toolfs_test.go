@@ -142,7 +142,7 @@ func TestMarksAndEndingsStayInTheFile(t *testing.T) {
 	}
 	r := w.call(a, "edit", args{"file_path": "a.txt", "old_string": "two\nthree", "new_string": "2\n3"})
 	var v struct{ Before, After string }
-	if err := json.Unmarshal(r.Value, &v); err != nil {
+	if err := decodeValue(r, &v); err != nil {
 		t.Fatal(err, r.Text())
 	}
 	if v.Before != "one\ntwo\nthree\n" || v.After != "one\n2\n3\n" {
@@ -307,4 +307,12 @@ func codeOf(e *tool.ErrorInfo) string {
 		return ""
 	}
 	return e.Code
+}
+
+func decodeValue(r tool.Result, v any) error {
+	data, err := r.ValueJSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
 }

@@ -30,7 +30,6 @@ func (t *tools) write(confined bool) tool.Definition {
 		Description: "Create a text file, or replace one completely. Missing parent directories are made. " +
 			"An existing file must have been read before.",
 		Input:      changeSchema(confined, writeProperties, "file_path", "content"),
-		Output:     writeOutput,
 		Run:        t.runWrite,
 		Render:     renderWrite,
 		CallCard:   func(a writeArgs) tool.Card { return callCard("write", a.FilePath) },

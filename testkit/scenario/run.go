@@ -211,8 +211,11 @@ func (r *run) result(ctx context.Context, from tool.Result, agent *tool.Agent, a
 	if from.Error != nil {
 		out.Code = from.Error.Code
 	}
-	var err error
-	if out.Value, err = parse(from.Value); err != nil {
+	value, err := from.ValueJSON()
+	if err != nil {
+		return out, fmt.Errorf("value: %w", err)
+	}
+	if out.Value, err = parse(value); err != nil {
 		return out, fmt.Errorf("value: %w", err)
 	}
 	if out.Meta, err = parse(from.Meta); err != nil {
