@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/harness/errs"
 )
 
 // Main runs the command line of the process and returns its exit status.
@@ -62,6 +64,12 @@ func Run(ctx context.Context, env Env) int {
 	root.SetOut(a.out)
 	root.SetErr(a.errors)
 	cmd, err := root.ExecuteContextC(ctx)
+	if lost := a.out.Err(); lost != nil {
+		if errors.Is(lost, syscall.EPIPE) {
+			return statusInterrupted // who read the output has seen enough
+		}
+		err = failed(string(errs.IO), "cannot write the output: %v; the operation itself may have been done", lost)
+	}
 	if err == nil {
 		return statusOK
 	}

@@ -31,6 +31,8 @@ const (
 	codeFailed = "FAILED"
 	// codeScenario reports scenarios that did not pass.
 	codeScenario = "SCENARIO_FAILED"
+	// codeInvalidScenario reports a file that holds no scenarios.
+	codeInvalidScenario = "SCENARIO_INVALID"
 )
 
 // failure is how a command ends when it does not end well.

@@ -77,5 +77,5 @@ func scenarioFile(err error) error {
 	if errors.As(err, &unreadable) {
 		return fileFailure(err)
 	}
-	return failed(codeScenario, "%v; testkit/scenario documents the format", err)
+	return failed(codeInvalidScenario, "%v; testkit/scenario documents the format", err)
 }

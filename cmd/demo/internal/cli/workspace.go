@@ -94,7 +94,7 @@ func (a *app) show(o outcome, asJSON bool) error {
 		return nil
 	}
 	r := o.result
-	a.render.Card(o.definition.PresentResult(o.arguments, tool.Logged{Content: r.Content, Meta: r.Meta}), render.TextBefore(r.Value))
+	a.render.Card(o.definition.PresentResult(o.arguments, tool.Logged{Content: r.Content, Meta: r.Meta}), render.TextBefore(r))
 	return nil
 }
 
@@ -108,7 +108,11 @@ type jsonResult struct {
 }
 
 func (a *app) printJSON(r tool.Result) error {
-	out := jsonResult{IsError: r.IsError, Content: r.Content, Value: r.Value, Meta: r.Meta}
+	value, err := r.ValueJSON()
+	if err != nil {
+		return err
+	}
+	out := jsonResult{IsError: r.IsError, Content: r.Content, Value: value, Meta: r.Meta}
 	if r.Error != nil {
 		out.Code = &r.Error.Code
 	}

@@ -81,8 +81,12 @@ func terminated(text string) string {
 }
 
 // TextBefore returns the text that a change was made from, where the value of
-// the call has it, else nil.
-func TextBefore(value json.RawMessage) *string {
+// its result has it, else nil.
+func TextBefore(r tool.Result) *string {
+	value, err := r.ValueJSON()
+	if err != nil {
+		return nil
+	}
 	var v struct {
 		Before *string `json:"before"`
 	}

@@ -38,17 +38,32 @@ const (
 
 // Output is where a program writes.
 type Output struct {
-	io.Writer
+	w     io.Writer
+	err   error // of the first write that failed
 	color bool
 	width int
 }
+
+// Write writes to the output. After a failed write nothing more is written.
+func (o *Output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	o.err = err
+	return n, err
+}
+
+// Err returns the error of the first write that failed, so that callers may
+// print without looking at each.
+func (o *Output) Err() error { return o.err }
 
 // defaultWidth is taken where nothing tells the width.
 const defaultWidth = 80
 
 // New returns an output on w. getenv is os.Getenv outside of tests.
 func New(w io.Writer, getenv func(string) string) *Output {
-	o := &Output{Writer: w, width: defaultWidth}
+	o := &Output{w: w, width: defaultWidth}
 	f, isFile := w.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
 	force := getenv("CLICOLOR_FORCE")

@@ -164,7 +164,7 @@ func (g *guide) called(ctx context.Context, s step, d tool.Definition, arguments
 		card.Text = r.Text()
 		g.render.Failure(card, code)
 	} else {
-		g.render.Card(d.PresentResult(arguments, tool.Logged{Content: r.Content, Meta: r.Meta}), render.TextBefore(r.Value))
+		g.render.Card(d.PresentResult(arguments, tool.Logged{Content: r.Content, Meta: r.Meta}), render.TextBefore(r))
 	}
 	g.atCard = true
 	return nil

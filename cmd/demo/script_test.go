@@ -1,0 +1,76 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"demo": main}) }
+
+// TestScripts runs the command lines of testdata/script and compares what they
+// print and leave behind.
+func TestScripts(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", home) // scenarios want a place that is no temp directory
+			env.Setenv("TERM", "xterm")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"empty":  empty,
+			"closed": closed,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// empty checks that a directory holds nothing: empty DIR.
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || neg {
+		ts.Fatalf("usage: empty DIR")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(entries) > 0 {
+		ts.Fatalf("%s has %v", args[0], entries)
+	}
+}
+
+// closed runs a program whose output nobody reads: closed PROGRAM ARG...
+func closed(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 || neg {
+		ts.Fatalf("usage: closed PROGRAM ARG...")
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	r.Close()
+	program, err := exec.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(program, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	cmd.Stdout = w
+	cmd.WaitDelay = time.Minute
+	err = cmd.Run()
+	w.Close()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		ts.Fatalf("%v ended with %v (%v), want status 130", args, code, err)
+	}
+}
