@@ -240,11 +240,20 @@ func invalidUTF8(src string) int {
 
 // arena hands out nodes from blocks, because a large document has hundreds of
 // thousands of them.
-type arena struct{ free []Node }
+type arena struct {
+	free []Node
+	size int
+}
+
+// next grows the blocks: small documents stay small.
+func (a *arena) next() int {
+	a.size = min(max(16, 2*a.size), 4096)
+	return a.size
+}
 
 func (a *arena) node(kind Kind, style Style, start, end int) *Node {
 	if len(a.free) == 0 {
-		a.free = make([]Node, 256)
+		a.free = make([]Node, a.next())
 	}
 	n := &a.free[0]
 	a.free = a.free[1:]
@@ -260,6 +269,9 @@ type keySet struct {
 }
 
 const keySetFew = 8
+
+// reset empties the set for use by another mapping.
+func (s *keySet) reset() { s.few, s.many = s.few[:0], nil }
 
 // add reports whether key is new.
 func (s *keySet) add(key string) bool {

@@ -31,6 +31,26 @@ type jsonParser struct {
 	arena
 	src string
 	pos int
+	// pending holds the entries of all open collections, so that each can be
+	// given a slice of its exact size when it closes.
+	pending []Entry
+	entries []Entry // room for those slices
+	keys    []keySet
+}
+
+// finish takes the entries of a collection off the stack, from mark on.
+func (p *jsonParser) finish(n *Node, mark int) *Node {
+	p.pos++
+	n.End = p.pos
+	count := len(p.pending) - mark
+	if len(p.entries) < count {
+		p.entries = make([]Entry, max(count, 1024))
+	}
+	n.Entries = p.entries[:count:count]
+	p.entries = p.entries[count:]
+	copy(n.Entries, p.pending[mark:])
+	p.pending = p.pending[:mark]
+	return n
 }
 
 func (p *jsonParser) fail(at int, message string) {
@@ -95,13 +115,17 @@ func (p *jsonParser) object(depth int) *Node {
 		n.End = p.pos
 		return n
 	}
-	var keys keySet
+	mark := len(p.pending)
+	for len(p.keys) <= depth {
+		p.keys = append(p.keys, keySet{})
+	}
+	p.keys[depth].reset()
 	for {
 		if p.peek() != '"' {
 			p.fail(p.pos, "expected a name in double quotes, found "+p.here())
 		}
 		key := p.string()
-		if !keys.add(key.Text) {
+		if !p.keys[depth].add(key.Text) {
 			p.fail(key.Start, fmt.Sprintf("duplicate key %q", key.Text))
 		}
 		p.space()
@@ -111,7 +135,7 @@ func (p *jsonParser) object(depth int) *Node {
 		}
 		p.pos++
 		p.space()
-		n.Entries = append(n.Entries, Entry{Key: key, Value: p.value(depth + 1), Start: key.Start, Indicator: colon})
+		p.pending = append(p.pending, Entry{Key: key, Value: p.value(depth + 1), Start: key.Start, Indicator: colon})
 		p.space()
 		switch p.peek() {
 		case ',':
@@ -122,9 +146,7 @@ func (p *jsonParser) object(depth int) *Node {
 				p.fail(comma, "trailing comma before '}'")
 			}
 		case '}':
-			p.pos++
-			n.End = p.pos
-			return n
+			return p.finish(n, mark)
 		default:
 			p.fail(p.pos, "expected ',' or '}', found "+p.here())
 		}
@@ -140,9 +162,10 @@ func (p *jsonParser) array(depth int) *Node {
 		n.End = p.pos
 		return n
 	}
+	mark := len(p.pending)
 	for {
 		v := p.value(depth + 1)
-		n.Entries = append(n.Entries, Entry{Value: v, Start: v.Start, Indicator: -1})
+		p.pending = append(p.pending, Entry{Value: v, Start: v.Start, Indicator: -1})
 		p.space()
 		switch p.peek() {
 		case ',':
@@ -153,9 +176,7 @@ func (p *jsonParser) array(depth int) *Node {
 				p.fail(comma, "trailing comma before ']'")
 			}
 		case ']':
-			p.pos++
-			n.End = p.pos
-			return n
+			return p.finish(n, mark)
 		default:
 			p.fail(p.pos, "expected ',' or ']', found "+p.here())
 		}

@@ -16,6 +16,8 @@ func (p *yamlParser) inline(parent int, oneLine bool) *Node {
 		return p.flowCollection(parent, Mapping, '}')
 	case ',', ']', '}', '#', '|', '>', '%', '@', '`', '&', '!':
 		p.fail(p.pos, "a plain scalar cannot begin with "+p.here())
+	case 0, '\n', '\r':
+		p.fail(p.pos, "expected a key, found "+p.here())
 	}
 	return p.plain(parent, false, oneLine)
 }

@@ -16,7 +16,7 @@ func (p *yamlParser) plain(parent int, flow, oneLine bool) *Node {
 	}
 	n := p.node(Scalar, Plain, p.pos, 0)
 	end := p.plainLine(flow)
-	text := p.src[n.Start:end]
+	var folded []byte // the text, once it is not a piece of the source
 	for !oneLine {
 		// What follows the line decides whether the next one belongs to it.
 		pos, line := p.pos, p.lineStart
@@ -29,15 +29,23 @@ func (p *yamlParser) plain(parent int, flow, oneLine bool) *Node {
 			p.pos, p.lineStart = pos, line
 			break
 		}
+		if folded == nil {
+			folded = []byte(p.src[n.Start:end])
+		}
 		start := p.pos
 		end = p.plainLine(flow)
 		if breaks == 1 {
-			text += " " + p.src[start:end]
-		} else {
-			text += strings.Repeat("\n", breaks-1) + p.src[start:end]
+			folded = append(folded, ' ')
 		}
+		for range breaks - 1 {
+			folded = append(folded, '\n')
+		}
+		folded = append(folded, p.src[start:end]...)
 	}
-	n.Text, n.End = text, end
+	n.Text, n.End = p.src[n.Start:end], end
+	if folded != nil {
+		n.Text = string(folded)
+	}
 	return n
 }
 

@@ -75,7 +75,7 @@ var prevRune = [...]rune{prevText: -1, prevLine: '\n', prevWord: 'a', prevOther:
 // special bit with a reason in the low byte.
 const (
 	special    = 1 << 31
-	reasonNone = special | 0 // not computed yet
+	reasonNone = special     // not computed yet
 	reasonWide = special | 1 // first byte of a character above ASCII
 	matchBit   = 1 << 30     // a match has ended before this byte
 	skipBit    = 1 << 29     // the next state is worth skipping in

@@ -77,9 +77,9 @@ func Compile(q Query) (*Pattern, error) {
 	}
 	expr := q.Text
 	if !q.Regex {
+		q.Multiline = strings.Contains(expr, "\n")
 		expr = regexp.QuoteMeta(strings.ReplaceAll(expr, "\r\n", "\n"))
 		expr = strings.ReplaceAll(expr, "\n", `\r?\n`)
-		q.Multiline = strings.Contains(expr, "\n")
 	}
 	return compileExpr(q, expr)
 }

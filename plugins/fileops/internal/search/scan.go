@@ -41,6 +41,9 @@ const (
 	// package regexp may run without looking for cancellation: some tenths
 	// of a second at worst.
 	heavy = 1 << 25
+	// worthMissing is the number of bytes that a text which every match must
+	// contain has to spare for each time it stands in a line without one.
+	worthMissing = 80
 )
 
 // found is what was found in one file.
@@ -60,6 +63,7 @@ type scanner struct {
 	before  finder
 	dfa     *dfa
 	buf     []byte
+	stream  int // size of the buffer for files that do not fit
 
 	content   bool // matches are wanted, not only their number
 	context   int
@@ -67,12 +71,12 @@ type scanner struct {
 	big       chan struct{} // held while a buffer is very large
 	holdsBig  bool
 	misses    int // candidates of before that did not match
-	hits      int
+	passed    int // bytes that before has spared the automaton
 	checkedTo int // how far the current buffer is known to hold no NUL
 }
 
 func newScanner(p *Pattern, o Options, big chan struct{}) *scanner {
-	s := &scanner{p: p, content: o.Mode == Content, context: o.Context, maxBytes: o.MaxScannedBytes, big: big}
+	s := &scanner{p: p, stream: streamRead, content: o.Mode == Content, context: o.Context, maxBytes: o.MaxScannedBytes, big: big}
 	if p.literal != nil {
 		s.literal = p.literal.fork()
 	}
@@ -201,14 +205,11 @@ func (s *scanner) next(ctx context.Context, buf []byte, from int) (span, bool) {
 			return span{}, false
 		}
 		if verified && !s.content {
-			s.hits++
 			return m, true
 		}
 		if s.verify(ctx, buf, &m) {
-			s.hits++
 			return m, true
 		}
-		s.misses++
 		from = m.next
 	}
 	return span{}, false
@@ -217,7 +218,7 @@ func (s *scanner) next(ctx context.Context, buf []byte, from int) (span, bool) {
 // candidate finds the next line that may match, by the cheapest means that
 // has proved itself so far. verified tells that it does match.
 func (s *scanner) candidate(buf []byte, from int) (m span, verified, ok bool) {
-	for s.before != nil && (s.misses < 1000 || s.misses < 8*s.hits) {
+	for s.before != nil && (s.misses < 1000 || s.passed > worthMissing*s.misses) {
 		at := s.before.next(buf, from)
 		if at < 0 {
 			return span{}, false, false
@@ -227,9 +228,10 @@ func (s *scanner) candidate(buf []byte, from int) (m span, verified, ok bool) {
 			return m, false, true
 		}
 		if s.dfa.find(buf[m.lineStart:m.lineEnd], 0) >= 0 {
-			return m, s.endsInLF(buf, m), true
+			return m, sure(buf, m), true
 		}
 		s.misses++
+		s.passed += m.next - from
 		from = m.next
 	}
 	if from >= len(buf) {
@@ -245,13 +247,13 @@ func (s *scanner) candidate(buf []byte, from int) (m span, verified, ok bool) {
 		return span{}, false, false
 	}
 	m = lineAround(buf, from, at)
-	return m, s.endsInLF(buf, m), true
+	return m, sure(buf, m), true
 }
 
-// endsInLF tells that no CR stands before the end of the line, of which the
-// automaton would not know on which side it belongs.
-func (s *scanner) endsInLF(buf []byte, m span) bool {
-	return m.lineEnd == m.lineStart || buf[m.lineEnd-1] != '\r'
+// sure tells that there is no CR in the line: the automaton takes each for a
+// possible end of the line.
+func sure(buf []byte, m span) bool {
+	return bytes.IndexByte(buf[m.lineStart:m.lineEnd], '\r') < 0
 }
 
 // verify settles whether the line of m matches, and where.

@@ -73,7 +73,7 @@ func (w *window) countTo(i int) {
 // read reads more behind what is there, in a larger buffer if need be.
 func (w *window) read(ctx context.Context) error {
 	if len(w.buf) == cap(w.buf) || w.own == nil {
-		size := max(streamRead, 2*cap(w.buf))
+		size := max(w.s.stream, 2*cap(w.buf))
 		if size > bigBuffer && !w.s.holdsBig {
 			select {
 			case w.s.big <- struct{}{}:

@@ -1,5 +1,3 @@
-// Package walktest opens directories of the operating system for the tests of
-// packages that walk.
 package walktest
 
 import (
