@@ -25,6 +25,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// memDir returns a directory in memory where the system has one: these tests
+// sync thousands of times, which proves nothing more on a disk.
+func memDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "session-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // fixed returns a config whose clock goes 7 ms a call and whose ids count.
 func fixed() session.Config {
 	at := time.UnixMilli(1_700_000_000_000)
@@ -83,6 +95,9 @@ type tester interface {
 
 func add(t tester, s *session.Session, events ...session.Event) []session.Event {
 	t.Helper()
+	if p, ok := t.(interface{ Pause() }); ok {
+		p.Pause()
+	}
 	out, err := s.Append(events...)
 	if err != nil {
 		t.Fatal(err)
