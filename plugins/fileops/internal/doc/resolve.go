@@ -1,6 +1,8 @@
 package doc
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -84,35 +86,34 @@ func canonicalInt(text string) string {
 	return text
 }
 
-// identity returns a text that is equal for equal keys of a mapping.
-func (n *Node) identity() string {
-	switch {
-	case n.Kind == Alias:
+// identity returns a text that is equal for equal keys of a mapping. That of a
+// collection is a digest, remembered, since keys may nest.
+func (p *yamlParser) identity(n *Node) string {
+	switch n.Kind {
+	case Alias:
 		return "*" + n.Text
-	case n.Kind == Scalar:
+	case Scalar:
 		t, text := n.Resolve()
 		return string(rune('0'+t)) + text
 	}
-	var b strings.Builder
-	n.writeIdentity(&b)
-	return b.String()
-}
-
-func (n *Node) writeIdentity(b *strings.Builder) {
-	if n.Kind == Scalar || n.Kind == Alias {
-		b.WriteString(strconv.Quote(n.identity()))
-		return
+	if id, ok := p.identities[n]; ok {
+		return id
 	}
-	b.WriteString(n.Kind.String() + n.Tag() + "(")
+	h := sha256.New()
+	put := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
+	put(n.Kind.String() + n.Tag())
 	for _, e := range n.Entries {
 		if e.Key != nil {
-			e.Key.writeIdentity(b)
-			b.WriteByte(':')
+			put(p.identity(e.Key))
 		}
-		e.Value.writeIdentity(b)
-		b.WriteByte(',')
+		put(p.identity(e.Value))
 	}
-	b.WriteByte(')')
+	id := "#" + string(h.Sum(nil))
+	if p.identities == nil {
+		p.identities = make(map[*Node]string)
+	}
+	p.identities[n] = id
+	return id
 }
 
 // quote shows a key in a message, shortened.

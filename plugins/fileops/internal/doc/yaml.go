@@ -36,6 +36,8 @@ type yamlParser struct {
 	docs      []*Document
 	anchors   map[string]*Props
 	handles   map[string]bool
+	// identities of collections that are keys, see identity
+	identities map[*Node]string
 }
 
 func (p *yamlParser) fail(at int, message string) {

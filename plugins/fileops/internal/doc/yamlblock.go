@@ -194,7 +194,7 @@ func (p *yamlParser) blockMapping(col int, first *Entry) *Node {
 			e.Key = p.implicitKey(col)
 			p.implicitValue(&e, col)
 		}
-		if !keys.add(e.Key.identity()) {
+		if !keys.add(p.identity(e.Key)) {
 			p.fail(e.Key.Start, "duplicate key "+p.quote(e.Key))
 		}
 		m.Entries = append(m.Entries, e)

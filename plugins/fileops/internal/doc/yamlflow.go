@@ -59,7 +59,7 @@ func (p *yamlParser) flowCollection(parent int, kind Kind, closing byte) *Node {
 			p.fail(p.pos, "an entry is missing before ','")
 		}
 		e := p.flowEntry(parent, kind)
-		if kind == Mapping && !keys.add(e.Key.identity()) {
+		if kind == Mapping && !keys.add(p.identity(e.Key)) {
 			p.fail(e.Key.Start, "duplicate key "+p.quote(e.Key))
 		}
 		n.Entries = append(n.Entries, e)
