@@ -85,7 +85,11 @@ func resultFailure(r tool.Result) error {
 		code = r.Error.Code
 	}
 	message := strings.TrimPrefix(r.Text(), "Error: ")
-	if hint := advice[errs.Code(code)]; hint != "" {
+	hint := advice[errs.Code(code)]
+	if code == string(errs.NotFound) && !strings.HasSuffix(message, "not found") {
+		hint = "" // something else than the path, such as a line behind the end
+	}
+	if hint != "" {
 		message, _, _ = strings.Cut(message, " — ")
 		message += "; " + hint
 	}
