@@ -149,6 +149,11 @@ func statAt(at int, name string, flags int) (meta, error) {
 	return meta{}, err
 }
 
+type native struct{}
+
+// sameFile reports whether two metas are of one file, in whatever state.
+func (m meta) sameFile(o meta) bool { return m.dev == o.dev && m.ino == o.ino }
+
 func metaOf(st *unix.Stat_t) meta {
 	m := meta{
 		kind: vfs.Other,

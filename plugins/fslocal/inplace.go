@@ -153,12 +153,11 @@ func (p *place) fillCopy(ctx context.Context, to *staged, file *file, size int64
 		return err
 	}
 	s := &source{file: file, meta: meta{size: size}}
-	h := newHasher()
-	if err := s.pour(ctx, io.MultiWriter(to, h)); err != nil {
+	if err := s.pour(ctx, struct{ io.Writer }{to}); err != nil {
 		return err
 	}
-	if h.size != size {
-		return errMoved
+	if m, err := to.stat(); err != nil || m.size != int64(recoveryHeader)+size {
+		return errors.Join(errMoved, err)
 	}
 	if _, err := to.Write(next); err != nil {
 		return err

@@ -16,6 +16,8 @@ type meta struct {
 	mode     uint32
 	uid, gid uint32
 	links    uint64
+
+	native // what else the platform needs to know a file again
 }
 
 // identity is what tells one state of one file from another without reading
@@ -35,9 +37,6 @@ func (m meta) identity() identity {
 func (m meta) sameEntry(o meta) bool {
 	return m.kind == o.kind && m.identity() == o.identity()
 }
-
-// sameFile reports whether two metas are of one file, in whatever state.
-func (m meta) sameFile(o meta) bool { return m.dev == o.dev && m.ino == o.ino }
 
 func (m meta) modified() time.Time {
 	if m.kind == vfs.Absent {

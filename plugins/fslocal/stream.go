@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// streamChunk is large enough to make the hand-over cheap and small enough
-	// to stay in a processor's cache between the reader and the consumer.
-	streamChunk = 256 << 10
-	// streamDepth is how many chunks exist. With the consumer's buffer a stream
-	// takes about a MiB.
-	streamDepth = 4
+	// streamChunk is a leaf of the digest: large enough to make the hand-over
+	// cheap, small enough to stay in a processor's cache until it is digested.
+	streamChunk = leafSize
+	// streamDepth is how many chunks exist. A stream takes 2 MiB.
+	streamDepth = 8
+	// streamReaders is how many chunks are read at a time. Two keep up with a
+	// caller that does nothing but count lines.
+	streamReaders = 2
 )
 
 // StreamText implements [vfs.FileSystem]. Reading and digesting run ahead of
-// the caller in one goroutine, which ends with the file, an error or Close.
+// the caller in goroutines of their own, which end with the file, an error or
+// Close.
 func (f *FS) StreamText(ctx context.Context, t vfs.Target) (vfs.TextStream, error) {
 	if err := aborted(ctx, "read", t.Path); err != nil {
 		return nil, err
@@ -30,7 +33,7 @@ func (f *FS) StreamText(ctx context.Context, t vfs.Target) (vfs.TextStream, erro
 	if err != nil {
 		return nil, err
 	}
-	st := &stream{fs: f, ctx: ctx, t: t, ahead: &readAhead{src: s, sum: newHasher()}}
+	st := &stream{fs: f, ctx: ctx, t: t, ahead: &readAhead{src: s}}
 	st.text = textedit.NewReader(st.ahead)
 	return st, nil
 }
@@ -94,27 +97,32 @@ func (st *stream) Close() error {
 	return fail("close", st.t.Path, st.ahead.src.Close())
 }
 
-// readAhead reads and digests a file in a goroutine of its own and hands the
-// chunks over in order. A file of one chunk is read without one.
+// readAhead reads a file in chunks, several at a time, digests them and hands
+// them over in order. A file of one chunk, or of unknown size, is read by the
+// caller itself.
 type readAhead struct {
 	src *source
-	sum *hasher
+	sum treeHash
 
-	begun   bool
-	full    chan chunk
-	free    chan []byte
-	quit    chan struct{}
-	quitNow sync.Once
-	ended   chan struct{}
+	begun bool
+	todo  chan int64 // numbers of the chunks to be read
+	slots [streamDepth]slot
+	work  sync.WaitGroup
+	ended bool
 
-	current []byte // what is left of the chunk being handed out
-	buffer  []byte // the whole of it, to be returned
+	number  int64  // of the chunk being handed out
+	current []byte // what is left of it
+	total   int64
 	err     error
 }
 
-type chunk struct {
-	data []byte
-	err  error
+// slot takes the chunks whose numbers leave the same remainder.
+type slot struct {
+	ready chan struct{}
+	buf   []byte
+	n     int
+	leaf  leaf
+	err   error
 }
 
 func (r *readAhead) Read(p []byte) (int, error) {
@@ -122,83 +130,88 @@ func (r *readAhead) Read(p []byte) (int, error) {
 		if r.err != nil {
 			return 0, r.err
 		}
-		r.next()
+		if r.src.size < streamChunk {
+			r.direct()
+		} else {
+			r.next()
+		}
 	}
 	n := copy(p, r.current)
 	r.current = r.current[n:]
 	return n, nil
 }
 
-func (r *readAhead) next() {
-	if !r.begun && r.src.size >= 0 && r.src.size < streamChunk {
-		// Room for one byte more than expected finds the end without waiting.
-		r.take(r.fill(make([]byte, max(r.src.size, 511)+1)))
+// direct reads the next chunk in the caller's own time.
+func (r *readAhead) direct() {
+	s := &r.slots[0]
+	if s.buf == nil {
+		s.buf = make([]byte, streamChunk)
+	}
+	if r.total > 0 && s.n < streamChunk {
+		r.err = io.EOF
 		return
 	}
-	if !r.begun {
-		r.begin()
+	r.fill(s, func(p []byte) (int, error) { return io.ReadFull(r.src, p) })
+	r.take(s)
+	if r.src.size < 0 && r.total > maxUnsized {
+		r.err = errEndless
 	}
-	if r.buffer != nil {
-		r.free <- r.buffer
-		r.buffer = nil
-	}
-	r.take(<-r.full)
 }
 
-func (r *readAhead) take(c chunk) {
-	r.current, r.err = c.data, c.err
-	if r.begun {
-		r.buffer = c.data[:0]
+// next waits for the next chunk, and lets the slot of the last one be filled
+// anew.
+func (r *readAhead) next() {
+	if !r.begun {
+		r.begin()
+	} else {
+		r.todo <- r.number + streamDepth // has room for every slot
+		r.number++
+	}
+	s := &r.slots[r.number%streamDepth]
+	<-s.ready
+	r.take(s)
+}
+
+func (r *readAhead) take(s *slot) {
+	r.current, r.err = s.buf[:s.n], s.err
+	r.total += int64(s.n)
+	if s.n > 0 {
+		r.sum.add(s.leaf, s.n)
 	}
 }
 
 func (r *readAhead) begin() {
 	r.begun = true
-	r.full = make(chan chunk, streamDepth)
-	r.free = make(chan []byte, streamDepth)
-	r.quit = make(chan struct{})
-	r.ended = make(chan struct{})
-	for range streamDepth {
-		r.free <- nil
+	r.todo = make(chan int64, streamDepth)
+	for i := range r.slots {
+		r.slots[i] = slot{ready: make(chan struct{}, 1), buf: make([]byte, streamChunk)}
+		r.todo <- int64(i)
 	}
-	go r.run()
-}
-
-func (r *readAhead) run() {
-	defer close(r.ended)
-	for {
-		var buf []byte
-		select {
-		case buf = <-r.free:
-		case <-r.quit:
-			return
-		}
-		if cap(buf) == 0 {
-			buf = make([]byte, streamChunk)
-		}
-		c := r.fill(buf[:cap(buf)])
-		r.full <- c // has room for every buffer there is
-		if c.err != nil {
-			return
-		}
+	for range streamReaders {
+		r.work.Go(func() {
+			for number := range r.todo {
+				s := &r.slots[number%streamDepth]
+				r.fill(s, func(p []byte) (int, error) { return r.src.ReadAt(p, number*streamChunk) })
+				s.ready <- struct{}{}
+			}
+		})
 	}
 }
 
-// fill reads one chunk and digests it.
-func (r *readAhead) fill(buf []byte) chunk {
-	n, err := r.src.Read(buf)
-	_, _ = r.sum.Write(buf[:n]) // never fails
-	if r.src.size < 0 && r.sum.size > maxUnsized && err == nil {
-		err = errEndless
+// fill reads and digests one chunk. What is shorter than a chunk ends the file.
+func (r *readAhead) fill(s *slot, read func([]byte) (int, error)) {
+	s.n, s.err = read(s.buf)
+	if errors.Is(s.err, io.ErrUnexpectedEOF) {
+		s.err = io.EOF
 	}
-	return chunk{data: buf[:n], err: err}
+	s.leaf = leafOf(s.buf[:s.n])
 }
 
-// stop ends the goroutine and waits for it.
+// stop ends the goroutines and waits for them.
 func (r *readAhead) stop() {
-	if !r.begun {
-		return
+	if r.begun && !r.ended {
+		r.ended = true
+		close(r.todo)
+		r.work.Wait()
 	}
-	r.quitNow.Do(func() { close(r.quit) })
-	<-r.ended
 }

@@ -17,7 +17,8 @@ import (
 //
 //	l1.DIGEST.IDENTITY
 //
-// DIGEST is the size in hex, "-" and the XXH3-128 of the content in hex.
+// DIGEST is the size in hex, "-" and the sum of the content in hex: XXH3-128 of
+// leaves of 256 KiB, see leafSize.
 // IDENTITY is device, inode, size, modification and change time in base 36,
 // joined by "_". Either may be "-", for unknown. An identity is only recorded
 // when it proves that content is unchanged: when a later change of content
@@ -35,24 +36,102 @@ type digest struct {
 	sum  xxh3.Uint128
 }
 
+// leafSize is how much content one leaf of the digest covers. Content of one
+// leaf has the leaf's sum; longer content has the sum of all its leaves' sums,
+// 16 bytes each, high half first, in big-endian order. So leaves can be
+// digested side by side.
+const leafSize = 256 << 10
+
+type leaf = xxh3.Uint128
+
+func leafOf(data []byte) leaf { return xxh3.Hash128(data) }
+
+// treeHash joins leaves.
+type treeHash struct {
+	size   int64
+	first  leaf
+	leaves *xxh3.Hasher // nil while there is one leaf
+}
+
+// add joins the next leaf, of n bytes.
+func (t *treeHash) add(l leaf, n int) {
+	switch {
+	case t.size == 0:
+		t.first = l
+	default:
+		if t.leaves == nil {
+			t.leaves = xxh3.New()
+			t.write(t.first)
+		}
+		t.write(l)
+	}
+	t.size += int64(n)
+}
+
+func (t *treeHash) write(l leaf) {
+	b := l.Bytes()
+	_, _ = t.leaves.Write(b[:]) // never fails
+}
+
+func (t *treeHash) digest() digest {
+	switch {
+	case t.size == 0:
+		return digest{sum: leafOf(nil)}
+	case t.leaves == nil:
+		return digest{size: t.size, sum: t.first}
+	}
+	return digest{size: t.size, sum: t.leaves.Sum128()}
+}
+
 func digestOf(data []byte) digest {
-	return digest{size: int64(len(data)), sum: xxh3.Hash128(data)}
+	if len(data) <= leafSize {
+		return digest{size: int64(len(data)), sum: leafOf(data)}
+	}
+	var t treeHash
+	for len(data) > 0 {
+		n := min(len(data), leafSize)
+		t.add(leafOf(data[:n]), n)
+		data = data[n:]
+	}
+	return t.digest()
 }
 
 // hasher digests content that comes in pieces.
 type hasher struct {
-	xx   *xxh3.Hasher
-	size int64
+	tree treeHash
+	part []byte // of the leaf that is not complete
 }
 
-func newHasher() *hasher { return &hasher{xx: xxh3.New()} }
+func newHasher() *hasher { return &hasher{} }
 
 func (h *hasher) Write(p []byte) (int, error) {
-	h.size += int64(len(p))
-	return h.xx.Write(p)
+	total := len(p)
+	for len(p) > 0 {
+		if len(h.part) == 0 && len(p) >= leafSize {
+			h.tree.add(leafOf(p[:leafSize]), leafSize)
+			p = p[leafSize:]
+			continue
+		}
+		n := min(len(p), leafSize-len(h.part))
+		h.part = append(h.part, p[:n]...)
+		p = p[n:]
+		h.flush(leafSize)
+	}
+	return total, nil
 }
 
-func (h *hasher) digest() digest { return digest{size: h.size, sum: h.xx.Sum128()} }
+func (h *hasher) flush(full int) {
+	if len(h.part) > 0 && len(h.part) >= full {
+		h.tree.add(leafOf(h.part), len(h.part))
+		h.part = h.part[:0]
+	}
+}
+
+// digest ends the content.
+func (h *hasher) digest() digest {
+	h.flush(0)
+	return h.tree.digest()
+}
 
 // token is a parsed version.
 type token struct {
