@@ -80,7 +80,8 @@ func NewReader(r io.Reader, knownTypes ...string) (*Reader, error) {
 	}
 	h, err := ParseHeader(line)
 	if err != nil {
-		if last {
+		var version *VersionError
+		if last && !errors.As(err, &version) {
 			err = fmt.Errorf("the header is cut off or damaged: %w", err)
 		}
 		return nil, rd.damage(err)
