@@ -102,6 +102,32 @@ func (w World) Chmod(name string, mode uint32) error {
 	})
 }
 
+// Mode returns the permission bits.
+func (w World) Mode(name string) (uint32, error) {
+	var mode uint32
+	err := w.change(name, true, func(_ string, n *node) error {
+		if n == nil {
+			return fs.ErrNotExist
+		}
+		mode = n.mode
+		return nil
+	})
+	return mode, err
+}
+
+// Modified returns the time of the last change.
+func (w World) Modified(name string) (time.Time, error) {
+	var at time.Time
+	err := w.change(name, true, func(_ string, n *node) error {
+		if n == nil {
+			return fs.ErrNotExist
+		}
+		at = n.modified
+		return nil
+	})
+	return at, err
+}
+
 // Touch sets the time of the last change.
 func (w World) Touch(name string, modified time.Time) error {
 	return w.change(name, true, func(_ string, n *node) error {
