@@ -1,10 +1,22 @@
 package jpeg
 
+import "math"
+
 // prepare allocates the sample stripes of one row of units.
 func (d *decoder) prepare() error {
+	samples := int64(0)
 	for i := range d.comps {
 		c := &d.comps[i]
+		if !d.quantOK[c.tq] {
+			return damaged("no quantization table")
+		}
 		c.strip = make([]byte, c.stripW*c.v*c.ny)
+		c.weigh(&d.quant[c.tq])
+		samples += 64 * int64(c.blocksX) * int64(c.blocksY)
+	}
+	d.lost, d.maxLost = 0, math.MaxInt64
+	if d.opt.MaxLoss > 0 {
+		d.maxLost = d.opt.MaxLoss * samples
 	}
 	d.colour = d.chooseColour()
 	d.colour.lines = make([][]byte, len(d.comps))
@@ -14,6 +26,16 @@ func (d *decoder) prepare() error {
 		}
 	}
 	return nil
+}
+
+// weigh fills the weights of what the block size of a component leaves out. The
+// transform keeps energy, so squares of coefficients are squares of samples.
+func (c *component) weigh(q *[64]int32) {
+	for k, at := range zigzag {
+		if int(at&7) >= c.nx || int(at>>3) >= c.ny {
+			c.weight[k] = int64(q[at]) * int64(q[at])
+		}
+	}
 }
 
 // direct tells whether a component has one sample for each output pixel across.
@@ -26,12 +48,22 @@ func (d *decoder) emitCoefs() error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
+	if d.opt.MaxLoss > 0 {
+		for i := range d.comps {
+			c := &d.comps[i]
+			for at, v := range c.coefs {
+				if w := c.weight[unzigzag[at&63]]; v != 0 && w != 0 {
+					d.lost += w * int64(v) * int64(v)
+				}
+			}
+		}
+		if d.lost > d.maxLost {
+			return ErrTooSharp
+		}
+	}
 	for y := range d.mcusY {
 		for i := range d.comps {
 			c := &d.comps[i]
-			if !d.quantOK[c.tq] {
-				return damaged("no quantization table")
-			}
 			for by := range c.v {
 				row := c.coefs[(y*c.v+by)*c.strideX*64:]
 				for bx := range c.strideX {

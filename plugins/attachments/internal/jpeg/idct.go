@@ -13,6 +13,14 @@ var zigzag = [64]uint8{
 	53, 60, 61, 54, 47, 55, 62, 63,
 }
 
+// unzigzag is the inverse of zigzag.
+var unzigzag = func() (t [64]uint8) {
+	for k, at := range zigzag {
+		t[at] = uint8(k)
+	}
+	return t
+}()
+
 // Cosines in 13 bits of fraction: cK is cos(K*pi/16).
 const (
 	fracBits = 13

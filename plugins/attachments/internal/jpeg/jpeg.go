@@ -28,6 +28,10 @@ var ErrUnsupported = errors.New("jpeg: unsupported kind of file")
 // Options.MaxMemory.
 var ErrTooMuchMemory = errors.New("jpeg: too much memory")
 
+// ErrTooSharp reports a picture that loses more than Options.MaxLoss at the
+// scale asked for. Rows may have been pushed.
+var ErrTooSharp = errors.New("jpeg: too sharp for a reduced scale")
+
 // FormatError reports damage.
 type FormatError string
 
@@ -45,6 +49,10 @@ type Options struct {
 	// MaxMemory bounds, in bytes, the coefficients that a progressive or
 	// multi-scan file makes the decoder keep. Zero means no bound.
 	MaxMemory int64
+	// MaxLoss bounds what a reduced scale may leave out: the mean over all
+	// samples of the square of it. A photograph loses a few units, a page of text
+	// a thousand. Zero means no bound.
+	MaxLoss int64
 }
 
 // RowSink takes the rows of a picture from top to bottom.
@@ -79,6 +87,9 @@ type component struct {
 	stripW  int
 	dc      int32
 	seen    bool
+	// weight is the square of the quantizer step of each coefficient, in coding
+	// order, that the scale leaves out, and zero for those it keeps.
+	weight [64]int64
 }
 
 type decoder struct {
@@ -107,6 +118,8 @@ type decoder struct {
 	eobRun int32
 	scans  int
 	colour colourizer
+	// lost is the energy of the coefficients left out so far, maxLost its bound.
+	lost, maxLost int64
 }
 
 // Decode reads the picture in data and hands its rows to sink. A picture that

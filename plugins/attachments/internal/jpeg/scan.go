@@ -165,6 +165,9 @@ func (d *decoder) entropy(scs []scanComponent, p scanParams, emit func() error) 
 			}
 		}
 		if emit != nil {
+			if d.lost > d.maxLost {
+				return ErrTooSharp
+			}
 			if err := emit(); err != nil {
 				return err
 			}
@@ -271,7 +274,9 @@ func (d *decoder) sequential(sc *scanComponent, b *[64]int16) (int, error) {
 		if k > 63 {
 			return 0, damaged("too many coefficients")
 		}
-		b[zigzag[k]] = int16(bits.receive(size))
+		v := bits.receive(size)
+		b[zigzag[k]] = int16(v)
+		d.lost += sc.c.weight[k] * int64(v) * int64(v)
 		last = k
 	}
 	return last, nil

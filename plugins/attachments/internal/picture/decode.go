@@ -33,7 +33,11 @@ func decode(ctx context.Context, data []byte, info *Info, scale int, limits atta
 	case attachment.WebP:
 		return decodeWebP(info, s)
 	}
-	err = jpeg.Decode(data, jpeg.Options{Scale: scale, MaxMemory: 4 * limits.MaxImagePixels}, s)
+	opt := jpeg.Options{Scale: scale, MaxMemory: 4 * limits.MaxImagePixels}
+	if scale > 1 {
+		opt.MaxLoss = maxLoss
+	}
+	err = jpeg.Decode(data, opt, s)
 	var damage jpeg.FormatError
 	switch {
 	case errors.As(err, &damage):
@@ -64,18 +68,31 @@ func decodeTo(ctx context.Context, data []byte, info *Info, size attachment.Dime
 	if info.MediaType == attachment.JPEG {
 		scale = jpegScale(info, w, h)
 	}
-	r := newResampler(jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), w, h,
-		float64(info.Width)/float64(scale), float64(info.Height)/float64(scale))
-	if err := decode(ctx, data, info, scale, limits, r); err != nil {
-		return nil, err
+	for {
+		r := newResampler(jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), w, h,
+			float64(info.Width)/float64(scale), float64(info.Height)/float64(scale))
+		err := decode(ctx, data, info, scale, limits, r)
+		switch {
+		case err == nil:
+			return orient(r.out, info.Orientation), nil
+		case !errors.Is(err, jpeg.ErrTooSharp):
+			return nil, err
+		}
+		scale /= 2
 	}
-	return orient(r.out, info.Orientation), nil
 }
 
-// scaleMargin is how much larger than wanted, in quarters, a picture must come
-// out of a reduced decoding: at five quarters what the short transforms cut away
-// lies above what the wanted size can show.
-const scaleMargin = 5
+// A large JPEG is decoded at a reduced scale where that looks the same. The
+// result must come out larger than wanted by scaleMargin quarters, so that what
+// the short transforms cut away lies above what the wanted size can show. Hard
+// edges still suffer, for their cut reaches below; so what is cut away may have a
+// mean square of maxLoss at most. Of that at most a tenth was measured to arrive
+// in the result, which is 38 dB; photographs lose 20 at most, pages of text above
+// 1000.
+const (
+	scaleMargin = 5
+	maxLoss     = 100
+)
 
 // jpegScale returns the strongest reduction in decoding that leaves the
 // resampler enough.

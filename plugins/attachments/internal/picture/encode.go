@@ -3,11 +3,14 @@ package picture
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
 	stdjpeg "image/jpeg"
 	"image/png"
+	"maps"
+	"slices"
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -25,11 +28,17 @@ type Encoded struct {
 }
 
 // Few colours: a grid of at most sampleEdge points a side over the picture holds
-// at most maxFewColours colours. Drawings, screenshots of text, and tiny pictures
-// pass; photographs do not, however they were sampled.
+// at most maxFewColours colours; drawings and tiny pictures do. A page of text
+// has many after shrinking, when smoothed edges add the shades between ink and
+// paper. It is known by those shades: at most inkShades colours differ in their
+// five high bits, or at most maxFewColours do and the most common pageColours
+// still cover half of it.
 const (
 	sampleEdge    = 64
 	maxFewColours = 256
+	inkShades     = 96
+	pageColours   = 4
+	shadeMask     = 0xf8f8f8f8
 )
 
 // encodeWithin encodes m in at most maxBytes, zero for no bound. It tries PNG
@@ -105,18 +114,29 @@ func (r *raster) opaque() bool {
 
 func (r *raster) fewColours() bool {
 	size := fitWithin(r.w, r.h, sampleEdge)
-	seen := make(map[[4]byte]struct{}, maxFewColours+1)
+	counts := make(map[uint32]int, maxFewColours+1)
+	shades := make(map[uint32]struct{}, maxFewColours+1)
 	for y := range size.Height {
 		sy := (2*y + 1) * r.h / (2 * size.Height)
 		for x := range size.Width {
 			sx := (2*x + 1) * r.w / (2 * size.Width)
-			seen[[4]byte(r.pix[4*(sy*r.w+sx):])] = struct{}{}
-			if len(seen) > maxFewColours {
-				return false
-			}
+			c := binary.LittleEndian.Uint32(r.pix[4*(sy*r.w+sx):])
+			counts[c]++
+			shades[c&shadeMask] = struct{}{}
 		}
 	}
-	return true
+	if len(counts) <= maxFewColours || len(shades) <= inkShades {
+		return true
+	}
+	if len(shades) > maxFewColours {
+		return false
+	}
+	often := slices.Sorted(maps.Values(counts))
+	covered := 0
+	for _, n := range often[len(often)-pageColours:] {
+		covered += n
+	}
+	return 2*covered >= size.Width*size.Height
 }
 
 // encodePNG writes a palette where at most 256 colours occur.

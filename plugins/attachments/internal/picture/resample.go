@@ -199,7 +199,7 @@ func finishRow(dst []byte, sums []int64) {
 		r, g := split(sums[i/2])
 		b, a := split(sums[i/2+1])
 		p := dst[i : i+4 : i+4]
-		if a >= full-1<<(shift-1) {
+		if a == full {
 			p[0], p[1], p[2], p[3] = round8(r, shift), round8(g, shift), round8(b, shift), 255
 			continue
 		}
