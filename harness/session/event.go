@@ -20,6 +20,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -175,10 +176,47 @@ func readField(f jsonx.Field, to any) error {
 	if string(f.Value) == "null" {
 		return fmt.Errorf("the field %q is null", f.Name)
 	}
-	if err := json.Unmarshal(f.Value, to); err != nil {
+	var err error
+	switch to := to.(type) {
+	case *string:
+		*to, err = jsonx.Unquote(f.Value)
+	case *int64:
+		return wholeNumber(f, to)
+	case *[]int64:
+		*to, err = wholeNumbers(f)
+	default:
+		err = json.Unmarshal(f.Value, to)
+	}
+	if err != nil {
 		return fmt.Errorf("the field %q: %w", f.Name, err)
 	}
 	return nil
+}
+
+// wholeNumber reads a whole number in the one spelling that is written again.
+func wholeNumber(f jsonx.Field, to *int64) error {
+	n, rest, ok := cutInt(f.Value)
+	if !ok || len(rest) > 0 {
+		return fmt.Errorf("the field %q is %s, not a whole number", f.Name, f.Value)
+	}
+	*to = n
+	return nil
+}
+
+// wholeNumbers reads a list of whole numbers. Logs hold very many.
+func wholeNumbers(f jsonx.Field) ([]int64, error) {
+	out := make([]int64, 0, bytes.Count(f.Value, []byte{','})+1)
+	for raw, err := range jsonx.Elements(f.Value) {
+		if err != nil {
+			return nil, err
+		}
+		n, rest, ok := cutInt(raw)
+		if !ok || len(rest) > 0 {
+			return nil, fmt.Errorf("%s is not a whole number", raw)
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }
 
 // Header is the first line of a log.

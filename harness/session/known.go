@@ -1,11 +1,11 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/internal/jsonx"
 	"github.com/bridle-go/bridle/harness/llm"
 )
 
@@ -89,12 +89,12 @@ func accept(e Event, extra []string) (body any, err error) {
 
 // need decodes the event's data into body and reports a missing field.
 func need(e Event, body any, names ...string) (any, error) {
-	var have map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &have); err != nil {
+	fields, err := jsonx.Split(nil, e.Data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Type, err)
 	}
 	for _, name := range names {
-		if v, ok := have[name]; !ok || string(v) == "null" {
+		if !slices.ContainsFunc(fields, func(f jsonx.Field) bool { return f.Name == name && string(f.Value) != "null" }) {
 			return nil, fmt.Errorf("%s: the field %q of its data is missing", e.Type, name)
 		}
 	}

@@ -55,6 +55,7 @@ type Reader struct {
 	mode  numbering // whether the lines of this log give numbers and times
 	time  int64     // the last event's
 	queue []Event
+	row   bool // the queue comes from a row, which needs no further check
 	check *unnumbered
 
 	torn      *Torn
@@ -118,7 +119,11 @@ func (r *Reader) next() (Event, any, error) {
 	}
 	e := r.queue[0]
 	r.queue = r.queue[1:]
-	body, err := accept(e, r.types)
+	var body any
+	var err error
+	if !r.row {
+		body, err = accept(e, r.types)
+	}
 	if err == nil && r.check != nil {
 		err = r.check.follow(e, body)
 	}
@@ -154,7 +159,9 @@ func (r *Reader) readEvents() error {
 		return r.damage(err)
 	}
 	r.queue = r.queue[:0]
-	if rk := rowKind(kind); rk != nil {
+	rk := rowKind(kind)
+	r.row = rk != nil
+	if r.row {
 		err = r.unpack(rk)
 	} else {
 		err = r.single()

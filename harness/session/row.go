@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/bridle-go/bridle/harness/internal/jsonx"
 )
@@ -46,14 +45,14 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 		have[f.Name] = true
 		switch f.Name {
 		case "turn":
-			err = rowInt(f, &r.of.turn)
+			err = wholeNumber(f, &r.of.turn)
 		case "step":
-			err = rowInt(f, &r.of.step)
+			err = wholeNumber(f, &r.of.step)
 		case "index":
-			err = rowInt(f, &r.of.index)
+			err = wholeNumber(f, &r.of.index)
 		case "dt":
 			hasDt = true
-			r.dt, err = rowInts(f)
+			err = readField(f, &r.dt)
 		case kind.pieces:
 			hasPieces = true
 			err = r.readPieces(f)
@@ -89,43 +88,18 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 }
 
 func (r *row) readPieces(f jsonx.Field) error {
-	raw, err := jsonx.Elements(f.Value)
-	if err != nil {
-		return fmt.Errorf("the field %q: %w", f.Name, err)
-	}
-	r.pieces = make([][]byte, len(raw))
-	for i, p := range raw {
-		if p[0] != '"' {
-			return fmt.Errorf("the field %q: piece %d is not a string", f.Name, i)
+	r.pieces = make([][]byte, 0, len(r.dt)+1)
+	for p, err := range jsonx.Elements(f.Value) {
+		if err != nil {
+			return fmt.Errorf("the field %q: %w", f.Name, err)
 		}
-		r.pieces[i] = p
+		if p[0] != '"' {
+			return fmt.Errorf("the field %q: piece %d is not a string", f.Name, len(r.pieces))
+		}
+		r.pieces = append(r.pieces, p)
 		r.piecesLength += len(p)
 	}
 	return nil
-}
-
-// rowInt reads a whole number in the one spelling that is written again.
-func rowInt(f jsonx.Field, to *int64) error {
-	n, rest, ok := cutInt(f.Value)
-	if !ok || len(rest) > 0 {
-		return fmt.Errorf("the field %q is %s, not a whole number", f.Name, f.Value)
-	}
-	*to = n
-	return nil
-}
-
-func rowInts(f jsonx.Field) ([]int64, error) {
-	raw, err := jsonx.Elements(f.Value)
-	if err != nil {
-		return nil, fmt.Errorf("the field %q: %w", f.Name, err)
-	}
-	out := make([]int64, len(raw))
-	for i, v := range raw {
-		if out[i], err = strconv.ParseInt(string(v), 10, 64); err != nil {
-			return nil, fmt.Errorf("the field %q: %s is not a whole number", f.Name, v)
-		}
-	}
-	return out, nil
 }
 
 // events unpacks the row into the events it was made of. Their data shares one

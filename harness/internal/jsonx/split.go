@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -69,24 +70,27 @@ func Split(dst []Field, data []byte) ([]Field, error) {
 	return dst, nil
 }
 
-// Elements returns the raw elements of the array in data, which must be valid
-// JSON.
-func Elements(data []byte) ([]json.RawMessage, error) {
-	i := skipSpace(data, 0)
-	if i >= len(data) || data[i] != '[' {
-		return nil, errors.New("it is not a JSON array")
-	}
-	var out []json.RawMessage
-	i = skipSpace(data, i+1)
-	for i < len(data) && data[i] != ']' {
-		if data[i] == ',' {
-			i = skipSpace(data, i+1)
+// Elements yields the raw elements of the array in data, which must be valid
+// JSON. A value that is no array is the one error.
+func Elements(data []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		i := skipSpace(data, 0)
+		if i >= len(data) || data[i] != '[' {
+			yield(nil, errors.New("it is not a JSON array"))
+			return
 		}
-		end := SkipValue(data, i)
-		out = append(out, data[i:end:end])
-		i = skipSpace(data, end)
+		i = skipSpace(data, i+1)
+		for i < len(data) && data[i] != ']' {
+			if data[i] == ',' {
+				i = skipSpace(data, i+1)
+			}
+			end := SkipValue(data, i)
+			if !yield(data[i:end:end], nil) {
+				return
+			}
+			i = skipSpace(data, end)
+		}
 	}
-	return out, nil
 }
 
 // Unquote decodes a JSON string. Most names and pieces have no escape, and
