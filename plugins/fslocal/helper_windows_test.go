@@ -1,0 +1,3 @@
+package fslocal
+
+func runHelper(string, []string) int { return 1 }
