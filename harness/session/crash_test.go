@@ -461,4 +461,47 @@ func TestClaimedPromptIsNotLost(t *testing.T) {
 	if diff := cmp.Diff(ms[1:], s.Inbox(session.NextTurn)); diff != "" {
 		t.Errorf("inbox (-want +got):\n%s", diff)
 	}
+	// What a person took back during a turn does not return.
+	add(t, s, session.TurnStart{Turn: 2}.Event(), session.StepStart{Turn: 2, Step: 1}.Event(),
+		session.InboxSpliced{Target: session.NextTurn, Start: 1, RemovedCount: 1}.Event())
+	s.Close()
+	s, err = store.Open(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if diff := cmp.Diff(ms[1:2], s.Inbox(session.NextTurn)); diff != "" {
+		t.Errorf("inbox after a message was taken back (-want +got):\n%s", diff)
+	}
+}
+
+// Which calls may be retried is the deployment's to say.
+func TestMayRetry(t *testing.T) {
+	c := fixed()
+	c.MayRetry = func(name, arguments string) bool { return name == "look" && arguments == "{}" }
+	store := session.NewMemoryStore(c)
+	s, err := store.Create(ctx, session.Header{ID: "s", Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, session.TurnStart{Turn: 1}.Event(), session.StepStart{Turn: 1, Step: 1}.Event(),
+		session.AssistantMessage{Turn: 1, Step: 1, Message: llm.Message{Role: llm.Assistant, ID: "a",
+			Source: llm.Source{Kind: llm.FromModel}, Content: []llm.Block{llm.ToolCall("c", "look", "{}")}}}.Event(nil),
+		session.ToolCall{Turn: 1, Step: 1, CallID: "c", Name: "look", Arguments: "{}"}.Event())
+	want := "Error: look was interrupted before its result was known. It changes nothing; the call may be retried."
+	last := func() string {
+		ms := s.Messages()
+		return ms[len(ms)-1].Content[0].Content[0].Text
+	}
+	if got := last(); got != want {
+		t.Errorf("open: %s", got)
+	}
+	s.Close()
+	if s, err = store.Open(ctx, "s"); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := last(); got != want {
+		t.Errorf("repaired: %s", got)
+	}
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/bridle-go/bridle/harness/llm"
 )
 
-// coreTypes are the event types of the format. All but fs/observed change a
-// fold or are needed to read what happened.
-var coreTypes = []string{
-	TypeTurnStart, TypeTurnEnd, TypeStepStart, TypeStepEnd,
-	TypeUserMessage, TypeAssistantChunk, TypeAssistantMessage, TypeToolCall, TypeToolResult,
-	TypeRequestHeader, TypeRequestContext,
-	TypeApprovalAsked, TypeApprovalDecided, TypeApprovalPolicy, TypeSandboxMode,
-	TypeTitle, TypeInboxSpliced, TypeEndSeed, TypeObserved,
-}
-
 // logOnly reports whether an event of an unknown type says itself that no
 // fold depends on it: by the field "logOnly", or by a surface operation that
 // leaves the surface alone.

@@ -46,6 +46,10 @@ func (s *State) Messages() []llm.Message {
 		}
 	}
 
+	mayRetry := s.mayRetry
+	if mayRetry == nil {
+		mayRetry = DefaultMayRetry
+	}
 	out := make([]llm.Message, 0, len(s.surface))
 	for i, m := range s.surface {
 		if rest := withoutResults(m); len(rest.Content) > 0 {
@@ -60,7 +64,7 @@ func (s *State) Messages() []llm.Message {
 			for _, p := range s.pending {
 				dispatched = dispatched || p.call.ID == sl.call.ID && p.seq >= 0
 			}
-			out = append(out, interrupted("interrupted-"+sl.call.ID, sl.call, dispatched, DefaultMayRetry).Message)
+			out = append(out, interrupted("interrupted-"+sl.call.ID, sl.call, dispatched, mayRetry).Message)
 		}
 	}
 	return out

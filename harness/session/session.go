@@ -118,6 +118,7 @@ func NewMemory(header Header, config Config, events ...Event) (*Session, error) 
 }
 
 func newSession(h Header, c Config, b backend, state *State) *Session {
+	state.mayRetry = c.MayRetry
 	return &Session{header: h, config: c, backend: b, state: state, lastTime: h.CreatedAt}
 }
 

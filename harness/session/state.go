@@ -39,6 +39,9 @@ type State struct {
 	lastTurn, lastStep int
 	turns, steps       int
 	claimed            []claim
+
+	// mayRetry is the config's; nil means the default.
+	mayRetry func(name, arguments string) bool
 }
 
 // pendingCall is a call of the newest answer that has no result.
@@ -178,7 +181,9 @@ func (s *State) splice(b *InboxSpliced) {
 	queue := s.inbox[b.Target]
 	start := min(max(b.Start, 0), len(queue))
 	end := min(start+max(b.RemovedCount, 0), len(queue))
-	if s.turn > 0 && len(b.Inserted) == 0 {
+	// A turn claims its input before its first step, and a step may claim
+	// steering; any other removal takes a message back.
+	if s.turn > 0 && len(b.Inserted) == 0 && (b.Target == NextStep || s.lastStep == 0) {
 		for _, m := range queue[start:end] {
 			s.claimed = append(s.claimed, claim{b.Target, m})
 		}
@@ -236,17 +241,27 @@ func (s *State) Observations() []Observed {
 // Inbox returns the messages waiting in a queue, in order.
 func (s *State) Inbox(target InboxTarget) []llm.Message { return slices.Clone(s.inbox[target]) }
 
+// PendingCalls returns the calls of the newest answer that have no result, in
+// order.
+func (s *State) PendingCalls() []llm.Block {
+	var calls []llm.Block
+	for _, p := range s.pending {
+		calls = append(calls, p.call)
+	}
+	return calls
+}
+
 // OpenTurn returns the number of the open turn, or 0.
 func (s *State) OpenTurn() int { return s.turn }
 
 // OpenStep returns the number of the open step, or 0.
 func (s *State) OpenStep() int { return s.step }
 
-// LastTurn and LastStep return the numbers of the turn that began last and of
-// the step that began last in it, or 0.
+// LastTurn returns the number of the turn that began last, or 0.
 func (s *State) LastTurn() int { return s.lastTurn }
 
-// LastStep returns the number of the step that began last in the last turn.
+// LastStep returns the number of the step that began last in the last turn,
+// or 0.
 func (s *State) LastStep() int { return s.lastStep }
 
 // Turns returns how many turns began.
