@@ -264,4 +264,3 @@ func checkLabel(label string) error {
 	}
 	return nil
 }
-

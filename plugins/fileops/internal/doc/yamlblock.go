@@ -158,7 +158,7 @@ func (p *yamlParser) keyOrValue(n *Node, block bool, start, col int) *Node {
 		return n
 	}
 	if start < p.lineStart {
-		p.fail(p.pos, "a key without '?' must be on one line")
+		p.manyLines(n)
 	}
 	if !block {
 		p.fail(p.pos, "a mapping is not allowed here: its first key must begin on its own line")
@@ -258,9 +258,19 @@ func (p *yamlParser) implicitKey(col int) *Node {
 		p.fail(start, "expected a key followed by ':'")
 	}
 	if start < p.lineStart {
-		p.fail(p.pos, "a key without '?' must be on one line")
+		p.manyLines(key)
 	}
 	return key
+}
+
+// manyLines fails at the ":" after a key of several lines. Most often that is
+// a plain value which a line of wrong indentation seems to continue.
+func (p *yamlParser) manyLines(key *Node) {
+	if key.Style != Plain {
+		p.fail(p.pos, "a key without '?' must be on one line")
+	}
+	line, _ := Position(p.src, key.Start)
+	p.fail(p.pos, fmt.Sprintf("a mapping is not allowed here: by its indentation this line continues the text that begins on line %d", line))
 }
 
 // implicitValue parses what follows a key without "?". The position is at ":".

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		{"a.yaml", "", patch.Auto, "valid YAML, 0 documents"},
 		{"a.yaml", "a: 1\n---\nb: [1\n", patch.Auto, "not valid YAML: line 3, column 4: a flow collection is not closed: expected ]"},
 		{"a.yaml", "a:\n\tb: 1\n", patch.Auto, "not valid YAML: line 2, column 1: a tab is not allowed as indentation"},
-		{"a.yaml", "a: 1\n b: 2\n", patch.Auto, "not valid YAML: line 2, column 3: a key without '?' must be on one line"},
+		{"a.yaml", "a: 1\n b: 2\n", patch.Auto, "not valid YAML: line 2, column 3: a mapping is not allowed here: by its indentation this line continues the text that begins on line 1"},
 		{"a.yaml", "a: b: c\n", patch.Auto, "not valid YAML: line 1, column 5: a mapping is not allowed here: its first key must begin on its own line"},
 		{"a.yaml", "é: 1\né: 2\n", patch.Auto, `not valid YAML: line 2, column 1: duplicate key "é"`},
 		{"a.yaml", "a: \"x\n", patch.Auto, "not valid YAML: line 1, column 4: a quoted scalar is not closed"},
@@ -47,7 +47,8 @@ func TestCheck(t *testing.T) {
 		{"a.yaml", "a:\n  - 1\n - 2\n", patch.Auto, "not valid YAML: line 3, column 2: wrong indentation: '-' belongs to no open collection"},
 		{"a.yaml", "a: @x\n", patch.Auto, "not valid YAML: line 1, column 4: a plain scalar cannot begin with '@'"},
 		{"a.yaml", "a: 'é' x\n", patch.Auto, "not valid YAML: line 1, column 8: unexpected 'x' after a value"},
-		{"a.yaml", "k\nl: 1\n", patch.Auto, "not valid YAML: line 2, column 2: a key without '?' must be on one line"},
+		{"a.yaml", "\"k\n  l\": 1\n", patch.Auto, "not valid YAML: line 2, column 5: a key without '?' must be on one line"},
+		{"a.yaml", "k\nl: 1\n", patch.Auto, "not valid YAML: line 2, column 2: a mapping is not allowed here: by its indentation this line continues the text that begins on line 1"},
 		{"a.yaml", "a: \x01\n", patch.Auto, "not valid YAML: line 1, column 4: control character U+0001 is not allowed"},
 		{"a.yaml", "{a: 1, a: 2}", patch.Auto, `not valid YAML: line 1, column 8: duplicate key "a"`},
 
