@@ -39,11 +39,7 @@ var writeClauses = []Clause{
 					continue
 				}
 				r.same("after an update", name, "after\r\n")
-				before := &f.shown
-				if int64(len(f.bytes)) >= r.DiffBasisMaxBytes {
-					before = nil
-				}
-				r.outcome(name, res, vfs.Update, before, "after\r\n")
+				r.outcome(name, res, vfs.Update, r.below(f.bytes, "after\r\n", f.shown), "after\r\n")
 			}
 			for name, data := range notTexts {
 				t := r.put(name, data)
@@ -284,6 +280,14 @@ func (r *run) outcome(name string, res vfs.WriteResult, op vfs.Operation, before
 	case before != nil && *before != *res.Before:
 		r.errorf("before for %s is %s, want %s", name, brief(*res.Before), brief(*before))
 	}
+}
+
+// below returns the before text that a change has: none at the limit.
+func (r *run) below(before, after, shown string) *string {
+	if int64(max(len(before), len(after))) >= r.DiffBasisMaxBytes {
+		return nil
+	}
+	return &shown
 }
 
 func (r *run) mode(what, name string, want uint32) {
