@@ -176,10 +176,13 @@ func TestVersionsOfOneContentAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// A slow machine may find the file settled, and then known by its times.
+		if v := parseVersion(info.Version); v.identity == nil && (v.digest == nil || *v.digest != want) {
+			t.Errorf("size %d: Stat gave %s", size, info.Version)
+		}
 		for name, d := range map[string]*digest{
 			"pieces": ptr(h.digest()),
 			"stream": parseVersion(stream).digest,
-			"stat":   parseVersion(info.Version).digest,
 			"write":  parseVersion(written.Version).digest,
 		} {
 			if d == nil || *d != want {
