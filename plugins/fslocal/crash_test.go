@@ -131,7 +131,7 @@ func TestRecovery(t *testing.T) {
 		{"not begun", old, false},
 		{"first page", page("n") + old[4096:], true},
 		{"within a page", next[:5000] + old[5000:], true},
-		{"longer", next[:8192] + next[8192:8192+4096][:100] + strings.Repeat("\x00", 0), true},
+		{"longer", next[:8192] + next[8192 : 8192+4096][:100] + strings.Repeat("\x00", 0), true},
 		{"done", next, false},
 		{"somebody else's since", "fresh", false},
 		{"somebody else's of that size", strings.Repeat("f", len(old)), false},

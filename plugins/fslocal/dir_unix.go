@@ -149,21 +149,21 @@ func statAt(at int, name string, flags int) (meta, error) {
 	return meta{}, err
 }
 
-type native struct{}
+type native struct{ dev, ino uint64 }
 
 // sameFile reports whether two metas are of one file, in whatever state.
 func (m meta) sameFile(o meta) bool { return m.dev == o.dev && m.ino == o.ino }
 
 func metaOf(st *unix.Stat_t) meta {
 	m := meta{
-		kind: vfs.Other,
-		dev:  uint64(st.Dev), ino: uint64(st.Ino),
+		kind:  vfs.Other,
 		size:  st.Size,
 		mtime: unix.TimespecToNsec(st.Mtim),
 		ctime: unix.TimespecToNsec(st.Ctim),
 		mode:  uint32(st.Mode) & 0o7777,
 		uid:   st.Uid, gid: st.Gid,
-		links: uint64(st.Nlink),
+		links:  uint64(st.Nlink),
+		native: native{dev: uint64(st.Dev), ino: uint64(st.Ino)},
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
@@ -224,16 +224,12 @@ func (d *Dir) symlink(content, name string) error {
 	return retry(func() error { return unix.Symlinkat(content, d.fd, name) })
 }
 
-func (d *Dir) readlink(name string) (string, error) { return readlinkAt(d.fd, name) }
-
 // readlink returns what the symlink at path holds. Something that is no
 // symlink is EINVAL.
-func readlink(path string) (string, error) { return readlinkAt(unix.AT_FDCWD, path) }
-
-func readlinkAt(at int, name string) (string, error) {
+func readlink(path string) (string, error) {
 	for size := 128; ; size *= 4 {
 		buf := make([]byte, size)
-		n, err := unix.Readlinkat(at, name, buf)
+		n, err := unix.Readlink(path, buf)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			size /= 4

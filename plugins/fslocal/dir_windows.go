@@ -76,7 +76,11 @@ func absentOK(info fs.FileInfo, err error) (meta, error) {
 	return metaOf(info), err
 }
 
-type native struct{ info fs.FileInfo }
+// native has no device and inode: they come with an open file only.
+type native struct {
+	info     fs.FileInfo
+	dev, ino uint64
+}
 
 // sameFile reports whether two metas are of one file, in whatever state.
 func (m meta) sameFile(o meta) bool { return os.SameFile(m.info, o.info) }
@@ -90,7 +94,7 @@ func metaOf(info fs.FileInfo) meta {
 	m := meta{
 		kind: typeOf(info.Mode()), size: info.Size(), mtime: info.ModTime().UnixNano(),
 		mode: uint32(info.Mode().Perm()), links: 1,
-		native: native{info},
+		native: native{info: info},
 	}
 	if m.kind != vfs.File {
 		m.size = 0
@@ -118,7 +122,6 @@ func (d *Dir) mkdir(name string, perm uint32) error { return d.root.Mkdir(name, 
 func (d *Dir) remove(name string) error             { return d.root.Remove(name) }
 func (d *Dir) rmdir(name string) error              { return d.root.Remove(name) }
 func (d *Dir) symlink(content, name string) error   { return d.root.Symlink(content, name) }
-func (d *Dir) readlink(name string) (string, error) { return d.root.Readlink(name) }
 func (d *Dir) link(name, toName string) error       { return d.root.Link(name, toName) }
 
 // linkTo and rename work by path where two directories are concerned: os.Root

@@ -9,7 +9,6 @@ import (
 // meta is what the operating system says about a file or directory entry.
 type meta struct {
 	kind     vfs.Type
-	dev, ino uint64
 	size     int64
 	mtime    int64 // nanoseconds since 1970
 	ctime    int64 // the same; 0 where the platform has no change time
@@ -17,7 +16,7 @@ type meta struct {
 	uid, gid uint32
 	links    uint64
 
-	native // what else the platform needs to know a file again
+	native // dev and ino, and what else the platform knows a file by
 }
 
 // identity is what tells one state of one file from another without reading
