@@ -235,6 +235,7 @@ func writeUntilKilled(dir string) {
 		fmt.Println("fail", err)
 		os.Exit(1)
 	}
+	fmt.Println("durable", s.Len())
 	for turn := s.Len(); ; turn++ {
 		converse(die{}, s, int(turn)+1)
 		if err := s.Checkpoint(ctx); err != nil {
@@ -278,10 +279,14 @@ func TestKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(8_000+random.IntN(10_000))*time.Microsecond, func() { cmd.Process.Kill() })
 		durable := 0
 		lines := bufio.NewScanner(out)
+		var timer *time.Timer
 		for lines.Scan() {
+			if timer == nil { // it has the session open
+				after := time.Duration(random.IntN(12_000)) * time.Microsecond
+				timer = time.AfterFunc(after, func() { cmd.Process.Kill() })
+			}
 			word, rest, _ := strings.Cut(lines.Text(), " ")
 			if word == "fail" {
 				t.Fatalf("round %d: %s", round, rest)
@@ -292,9 +297,6 @@ func TestKill(t *testing.T) {
 		timer.Stop()
 
 		s, err := store.Open(ctx, "s")
-		if errors.Is(err, session.NotFound) && durable == 0 {
-			continue // killed before the session was made
-		}
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}

@@ -33,8 +33,13 @@ const Version = 0
 // SurfaceOp says what an event does to the list of messages.
 type SurfaceOp string
 
-// SurfaceAppend adds the event's message at the end.
-const SurfaceAppend SurfaceOp = "append"
+const (
+	// SurfaceAppend adds the event's message at the end. It is meant too where
+	// an event with a message names no operation.
+	SurfaceAppend SurfaceOp = "append"
+	// SurfaceNone keeps the event in the log alone.
+	SurfaceNone SurfaceOp = "none"
+)
 
 // Event is one entry of a log.
 type Event struct {

@@ -9,20 +9,21 @@ import (
 	"github.com/bridle-go/bridle/harness/llm"
 )
 
-// logOnly reports whether an event of an unknown type says itself that no
-// fold depends on it: by the field "logOnly", or by a surface operation that
-// leaves the surface alone.
+// logOnly reports whether an event says itself that no fold depends on it: by
+// the field "logOnly", or by a surface operation that leaves the list of
+// messages alone.
 func logOnly(e Event) bool {
-	if string(e.Extra["logOnly"]) == "true" {
-		return true
-	}
-	return e.SurfaceOp == "none" || e.SurfaceOp == "log-only"
+	return e.SurfaceOp == SurfaceNone || e.SurfaceOp == "log-only" || string(e.Extra["logOnly"]) == "true"
 }
 
 // accept reports why a log cannot hold the event: an unknown type that is
 // not ignorable, or a body without what its type needs. The decoded body is
 // nil where no fold needs it.
 func accept(e Event, extra []string) (body any, err error) {
+	if e.SurfaceOp != "" && e.SurfaceOp != SurfaceAppend && !logOnly(e) && !e.Ignorable {
+		return nil, &errs.Error{Code: UnknownEvent, Message: fmt.Sprintf(
+			"the surface operation %q of the %s event is unknown here, so the messages would not be what they were", e.SurfaceOp, e.Type)}
+	}
 	switch e.Type {
 	case TypeTurnStart:
 		return need(e, new(TurnStart), "turn")

@@ -159,6 +159,7 @@ func TestRefusals(t *testing.T) {
 		{"no version", `{"type":"session","id":"s","createdAt":5,"cwd":"/w"}` + "\n" + head, session.Corrupt, `line 1: the field "version" is missing`},
 		{"unknown event", head + `{"type":"x/y","seq":0,"time":1,"data":{}}`, session.UnknownEvent, `line 2: the event type "x/y" is unknown here and not marked ignorable, so what it means for the session would be lost`},
 		{"ignorable, but not true", head + `{"type":"x/y","seq":0,"time":1,"data":{},"ignorable":"yes"}`, session.UnknownEvent, `line 2: the event type "x/y" is unknown`},
+		{"unknown surface operation", head + `{"type":"user/message","seq":0,"time":1,"data":{"content":[],"source":{"kind":"user"},"role":"user","id":"1"},"surfaceOp":"replace"}`, session.UnknownEvent, `line 2: the surface operation "replace" of the user/message event is unknown here`},
 		{"not JSON within", head + "{\n" + `{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}`, session.Corrupt, "line 2: it is not valid JSON"},
 		{"not UTF-8 within", head + "{\"type\":\"\xff\"}\n{}", session.Corrupt, "line 2: it holds bytes that are not UTF-8"},
 		{"an empty line", head + "\n{}", session.Corrupt, "line 2: it is not valid JSON"},
@@ -217,6 +218,16 @@ func TestUnknownEventsAreKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(in, out.String()); diff != "" {
 		t.Errorf("the log changed:\n%s", diff)
+	}
+}
+
+// A message that stays in the log alone is not in front of the model.
+func TestLogOnlyMessage(t *testing.T) {
+	seen, hidden := session.UserMessage(user("a", "seen")), session.UserMessage(user("b", "hidden"))
+	hidden.SurfaceOp = session.SurfaceNone
+	s := memory(t, fixed(), seen, hidden)
+	if ms := s.Messages(); len(ms) != 1 || ms[0].ID != "a" || s.Len() != 2 {
+		t.Errorf("messages %+v of %d events", ms, s.Len())
 	}
 }
 

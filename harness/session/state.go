@@ -77,6 +77,9 @@ func (s *State) Apply(e Event) error {
 // apply adds an accepted event.
 func (s *State) apply(e Event, body any) {
 	s.events++
+	if logOnly(e) {
+		return
+	}
 	switch b := body.(type) {
 	case nil:
 		if e.Type == TypeAssistantChunk {
