@@ -163,11 +163,14 @@ func (e *editor) under(f form) string {
 func (e *editor) replaceAt(at *step, old *doc.Node, f form) []edit {
 	start := old.Outer()
 	if at != nil {
-		if i := at.node.Entries[at.index].Indicator; i >= 0 {
-			start = i + 1
-		} else {
-			return nil // "? key" without a value has no place for one
+		entry := at.node.Entries[at.index]
+		if entry.Indicator < 0 {
+			// "? key" without a value gets a line with ":".
+			pos, nl := lineEnd(e.src, entry.Key.End), newline(e.src, entry.Start)
+			text := "\n" + strings.Repeat(" ", int(at.node.Indent)) + ":" + e.under(f)
+			return []edit{{pos, pos, strings.ReplaceAll(text, "\n", nl)}}
 		}
+		start = entry.Indicator + 1
 	}
 	gap, comment, end := e.around(old, start)
 	if at == nil && e.document.Explicit && !beginsLine(e.src, start) && gap == "" {

@@ -33,6 +33,9 @@ type style struct {
 	dash      int    // columns a block sequence is indented under its key
 }
 
+// layoutNodes bounds how many nodes layout looks at.
+const layoutNodes = 10000
+
 // layout reads the style off the first collections that show it.
 func (e *editor) layout() {
 	s := style{unit: "  ", multiline: map[doc.Kind]bool{}, colon: ": ", comma: ", ", step: 2, dash: 2}
@@ -42,8 +45,10 @@ func (e *editor) layout() {
 		seen[what] = true
 		return !was
 	}
+	looked := 0
 	var walk func(n, parent *doc.Node)
 	walk = func(n, parent *doc.Node) {
+		looked++
 		if n.Style == doc.Block && parent != nil && parent.Kind == doc.Mapping && parent.Style == doc.Block {
 			if d := int(n.Indent - parent.Indent); n.Kind == doc.Mapping && d > 0 && first("step") {
 				s.step = d
@@ -56,8 +61,8 @@ func (e *editor) layout() {
 		}
 		for _, entry := range n.Entries {
 			walk(entry.Value, n)
-			if len(seen) == 7 {
-				return // all is known
+			if looked > layoutNodes {
+				return
 			}
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -228,7 +229,9 @@ func apply(src string, format Format, docs []*doc.Document, c change) (string, [
 	for _, conservative := range []bool{false, true} {
 		e.conservative = conservative
 		if splices := e.plan(t); splices != nil {
-			candidates = append(candidates, splice(src, splices))
+			if text := splice(src, splices); !slices.Contains(candidates, text) {
+				candidates = append(candidates, text)
+			}
 		}
 	}
 	t.carryOut(root, c.value)

@@ -151,6 +151,7 @@ func TestYAML(t *testing.T) {
 		{name: "keys by their text", in: "8080: a\ntrue: b\n\"q\": c\n~: d\n", patches: ops(`set /8080 1`, `set /true 2`, `set /q 3`, "set /~0 4"),
 			want: "8080: 1\ntrue: 2\n\"q\": 3\n~: 4\n"},
 		{name: "explicit keys", in: "? a\n: 1\n? b\n", patches: ops(`set /a 2`), want: "? a\n: 2\n? b\n"},
+		{name: "explicit key without a value", in: "- ? a # c\n  ? b\n", patches: ops(`set /0/a {"x":[1]}`, `set /0/b "v"`), want: "- ? a # c\n  :\n    x:\n      - 1\n  ? b\n  : v\n"},
 		{name: "documents", in: "a: 1\n---\na: 2\n...\n---\na: 3\n", patches: []Patch{{Op: "set", Path: "/a", Value: json.RawMessage("9")}, {Op: "set", Path: "/b", Value: json.RawMessage("8"), Document: 2}},
 			want: "a: 9\n---\na: 2\n...\n---\na: 3\nb: 8\n"},
 		{name: "no such document", in: "a: 1\n", patches: []Patch{{Op: "set", Path: "/a", Value: json.RawMessage("9"), Document: 1}}, err: "no document 1"},
