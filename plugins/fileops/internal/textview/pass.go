@@ -39,6 +39,12 @@ func (p position) after(b []byte) position {
 	return position{p.bytes + int64(len(b)), p.chars + int64(chars(b)), p.lines + bytes.Count(b, []byte{'\n'})}
 }
 
+// before is the position in front of b, of which p is the end. A last line is
+// mostly short, so counting back is cheaper.
+func (p position) before(b []byte) position {
+	return position{p.bytes - int64(len(b)), p.chars - int64(chars(b)), p.lines - bytes.Count(b, []byte{'\n'})}
+}
+
 const (
 	blockSize = 1 << 20
 	// blocks is the number of blocks on their way: one being read, one being
@@ -170,14 +176,14 @@ func (p *counter) add(b []byte) error {
 		return err
 	}
 	p.c.block(b, p.at)
+	p.at = p.at.after(b)
 	if k := bytes.LastIndexByte(b, '\n'); k >= 0 {
 		p.begun[1] = p.begun[0]
+		p.begun[0] = p.at.before(b[k+1:])
 		if k2 := bytes.LastIndexByte(b[:k], '\n'); k2 >= 0 {
-			p.begun[1] = p.at.after(b[:k2+1])
+			p.begun[1] = p.begun[0].before(b[k2+1 : k+1])
 		}
-		p.begun[0] = p.at.after(b[:k+1])
 	}
-	p.at = p.at.after(b)
 	p.last = b[len(b)-1]
 	return nil
 }
