@@ -24,7 +24,7 @@ import (
 // An interrupt ends the context of the command, so that it cleans up; a second
 // one ends the process.
 func Main() int {
-	ctx, cancel := context.WithCancel(context.Background())
+	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	// Without a handler, writing to a pipe that nobody reads would end the
 	// process before it has cleaned up.
@@ -34,10 +34,10 @@ func Main() int {
 		select {
 		case <-broken:
 			cancel()
-		case <-ctx.Done():
+		case <-base.Done():
 		}
 	}()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(base, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, Env{
