@@ -14,11 +14,7 @@ import (
 // consumer. scale is that of a JPEG, else 1. A picture that is cut off or damaged
 // is an error even when all its rows could be shown.
 func decode(ctx context.Context, data []byte, info *Info, scale int, limits attachment.Limits, to consumer) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = invalid("the image could not be decoded: %v", r)
-		}
-	}()
+	defer refusePanic(&err)
 	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), info.transform(), to)
 	defer func() {
 		if failed := s.close(); err == nil {

@@ -29,7 +29,8 @@ type Normalized struct {
 //
 // Errors: those of Admit, and INVALID_IMAGE for what cannot be decoded to the
 // end. Cancellation gives the context's error.
-func Normalize(ctx context.Context, data []byte, declared attachment.MediaType, limits attachment.Limits) (Normalized, error) {
+func Normalize(ctx context.Context, data []byte, declared attachment.MediaType, limits attachment.Limits) (_ Normalized, err error) {
+	defer refusePanic(&err)
 	limits = limits.WithDefaults()
 	info, err := Admit(data, declared, limits)
 	if err != nil {
@@ -71,13 +72,22 @@ func Normalize(ctx context.Context, data []byte, declared attachment.MediaType, 
 	return out, nil
 }
 
+// refusePanic turns a panic into an error: one bad picture must not take the
+// process with it.
+func refusePanic(err *error) {
+	if r := recover(); r != nil {
+		*err = invalid("the image could not be processed: %v", r)
+	}
+}
+
 // Derive makes a copy of a stored picture within the bounds of v: the very bytes
 // where they fit already. Only what Normalize gives is meant to come in; limits
 // bound the memory for anything else.
 //
 // Errors: those of Inspect and of decoding; IMAGE_TOO_LARGE where not even one
 // pixel fits in v.MaxBytes.
-func Derive(ctx context.Context, data []byte, v attachment.Variant, limits attachment.Limits) (Encoded, error) {
+func Derive(ctx context.Context, data []byte, v attachment.Variant, limits attachment.Limits) (_ Encoded, err error) {
+	defer refusePanic(&err)
 	limits = limits.WithDefaults()
 	info, err := Inspect(data)
 	if err != nil {
