@@ -16,7 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/fx"
+
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
 )
 
 // Step is one answer of the model. Its parts come in the order of the fields.
@@ -113,6 +116,24 @@ func New(cfg Config, steps ...Step) *Model {
 		cfg.Sleep = sleep
 	}
 	return &Model{cfg: cfg, steps: slices.Clone(steps)}
+}
+
+// Plugin returns the model as a plugin, called like its provider, that puts it
+// into the model registry of the deployment.
+func (m *Model) Plugin() plug.Plugin {
+	return plug.Plugin{
+		Name:     m.cfg.Provider,
+		Services: []plug.Declaration{plug.Needs[*llm.Registry]()},
+		Options: fx.Invoke(func(registry *plug.Service[*llm.Registry], scope *plug.Scope) error {
+			return registry.While(scope, func(scope *plug.Scope, r *llm.Registry) error {
+				undo, err := r.Register(scope.Owner(), m)
+				if err == nil {
+					scope.Add(undo)
+				}
+				return err
+			})
+		}),
+	}
 }
 
 // Add appends steps to the script.

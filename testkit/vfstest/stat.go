@@ -167,7 +167,7 @@ var versionClauses = []Clause{
 			data, err := r.FS.ReadBytes(r.ctx, t, 100)
 			r.ok("ReadBytes", err)
 			v := write("ReadBytes", data.Version, "two")
-			v = write("WriteText", v, "three")
+			write("WriteText", v, "three")
 			text, err := r.FS.ReadText(r.ctx, t)
 			r.ok("ReadText", err)
 			write("ReadText", text.Version, "four")

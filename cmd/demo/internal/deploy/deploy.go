@@ -2,13 +2,12 @@
 package deploy
 
 import (
-	"go.uber.org/fx"
-
-	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/plugins/approve"
+	"github.com/bridle-go/bridle/plugins/attachments"
 	"github.com/bridle-go/bridle/plugins/fslocal"
 	"github.com/bridle-go/bridle/plugins/fspolicy"
+	"github.com/bridle-go/bridle/plugins/models"
 	"github.com/bridle-go/bridle/plugins/toolfs"
 )
 
@@ -17,11 +16,13 @@ type Options struct {
 	FS     fslocal.Config
 	Policy *fspolicy.Config
 	Tools  toolfs.Config
+	// Attachments is the image store. While it is mounted there is read_image.
+	Attachments *attachments.Config
 	// Approval is the approval service; its answerers are plugins of their own.
 	Approval *approve.Config
-	// Models are the providers of language models. Nil leaves the model service
-	// out; an empty list mounts it without providers.
-	Models []llm.Adapter
+	// Models is the model registry with its catalogue; the providers are
+	// plugins of their own.
+	Models *models.Config
 }
 
 // Default describes the default deployment on a directory: the local files,
@@ -36,31 +37,14 @@ func Plugins(o Options) []plug.Plugin {
 	if o.Policy != nil {
 		plugins = append(plugins, fspolicy.Plugin(*o.Policy))
 	}
+	if o.Attachments != nil {
+		plugins = append(plugins, attachments.Plugin(*o.Attachments))
+	}
 	if o.Approval != nil {
 		plugins = append(plugins, approve.Plugin(*o.Approval))
 	}
 	if o.Models != nil {
-		plugins = append(plugins, Models(o.Models...))
+		plugins = append(plugins, models.Plugin(*o.Models))
 	}
 	return plugins
-}
-
-// Models returns a plugin called "models" that provides the model registry
-// with the adapters in it.
-func Models(adapters ...llm.Adapter) plug.Plugin {
-	return plug.Plugin{
-		Name:     "models",
-		Services: []plug.Declaration{plug.Provides[*llm.Registry]()},
-		Options: fx.Provide(func(scope *plug.Scope) (*llm.Registry, error) {
-			r := new(llm.Registry)
-			for _, a := range adapters {
-				undo, err := r.Register(scope.Owner(), a)
-				if err != nil {
-					return nil, err
-				}
-				scope.Add(undo)
-			}
-			return r, nil
-		}),
-	}
 }

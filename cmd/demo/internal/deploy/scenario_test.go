@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,54 +14,57 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// areas are the scenario files that this deployment has the plugins for.
-// Every file must be here; false keeps one out, and says so in the test's
-// output.
-var areas = map[string]bool{
-	"read":    true,
-	"write":   true,
-	"edit":    true,
-	"prompt":  false, // needs the attachment store and the sandbox
-	"sandbox": false,
-	"fileops": false,
-	"image":   false,
+// areas are the scenario files there are. A file that is not here fails the
+// test, so that none is passed over.
+var areas = []string{"edit", "fileops", "image", "prompt", "read", "sandbox", "write"}
+
+// missing tells which parts of a scenario's deployment do not exist yet.
+func missing(c scenario.Compose) string {
+	switch {
+	case c.Sandbox != nil:
+		return "the sandboxed filesystem"
+	case c.FileOps != nil:
+		return "the file operations"
+	}
+	return ""
 }
 
-// TestScenarios plays every scenario file on the default deployment.
+// TestScenarios plays every scenario file on the default deployment. A
+// scenario whose plugins are missing must fail, so that it is taken up as soon
+// as they are there.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../../../testkit/testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenario files: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var found []string
 	for _, file := range files {
-		area := strings.TrimSuffix(filepath.Base(file), ".json")
-		t.Run(area, func(t *testing.T) {
-			supported, known := areas[area]
-			if !known {
-				t.Fatalf("%s is in no list; add its area to the areas of this test", file)
-			}
-			all, err := scenario.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(all) == 0 {
-				t.Fatal("the file holds no scenario")
-			}
-			if !supported {
-				t.Skip("this deployment does not have the plugins yet")
-			}
-			for _, s := range all {
-				t.Run(s.Name, func(t *testing.T) {
-					out := scenario.Run(t.Context(), s, deploy.Scenario, scenario.Config{})
+		found = append(found, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	if !slices.Equal(found, areas) {
+		t.Fatalf("the scenario files are %q, want %q", found, areas)
+	}
+	for i, file := range files {
+		all, err := scenario.ReadFile(file)
+		if err != nil || len(all) == 0 {
+			t.Fatalf("%s has %d scenarios: %v", file, len(all), err)
+		}
+		for _, s := range all {
+			t.Run(areas[i]+"/"+s.Name, func(t *testing.T) {
+				out := scenario.Run(t.Context(), s, deploy.Scenario, scenario.Config{})
+				if what := missing(s.Compose); what != "" {
 					if out.Pass {
-						return
+						t.Fatalf("the scenario passes; %s can be taken off this test's list", what)
 					}
-					for _, d := range out.Differences {
-						t.Error(d)
-					}
+					t.Skipf("this needs %s", what)
+				}
+				for _, d := range out.Differences {
+					t.Error(d)
+				}
+				if !out.Pass {
 					t.Logf("whole outcome: %s", out.Line(true))
-				})
-			}
-		})
+				}
+			})
+		}
 	}
 }
