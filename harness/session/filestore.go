@@ -25,6 +25,10 @@ const (
 // ID.jsonl, the owner's name in ID.lock while somebody writes, and the torn
 // ends that were cut off in ID.torn-1 and so on. Files are readable by their
 // owner alone (0600), directories too (0700).
+//
+// An open session that idles holds its conversation, about 2 KiB of heap
+// beside it, two open files and no goroutine; its events are in the file
+// alone.
 type FileStore struct {
 	dir    string
 	config Config
@@ -323,6 +327,9 @@ func (s *FileStore) Delete(ctx context.Context, id string) error {
 		}
 	}
 	err = errors.Join(err, syncDir(s.dir), lock.release())
+	s.mu.Lock()
+	delete(s.infos, id)
+	s.mu.Unlock()
 	if err != nil {
 		return failedIO(WriteFailed, "the session cannot be deleted", names[0], err)
 	}

@@ -363,6 +363,18 @@ func (s *Session) RequestHeader() (h RequestHeader, ok bool) {
 	return h, ok
 }
 
+// RequestContext returns the latest request context, or false.
+func (s *Session) RequestContext() (c RequestContext, ok bool) {
+	s.View(func(st *State) { c, ok = st.RequestContext() })
+	return c, ok
+}
+
+// PendingCalls returns the calls of the newest answer that have no result.
+func (s *Session) PendingCalls() []llm.Block { return view(s, (*State).PendingCalls) }
+
+// LastTurn returns the number of the turn that began last, or 0.
+func (s *Session) LastTurn() int { return view(s, (*State).LastTurn) }
+
 // Title returns the session's title, or "".
 func (s *Session) Title() string { return view(s, (*State).Title) }
 
