@@ -45,7 +45,32 @@ func (a *Adapter) stream(ctx context.Context, r llm.Request, w *answer.Writer) e
 	}
 	defer s.Close()
 	d := &decoder{client: a.client, model: r.Model, w: w, stream: s, names: names, calls: map[int]*openCall{}}
+	plain, err := s.JSON()
+	switch {
+	case err != nil:
+		return err
+	case plain:
+		// A proxy that reports an error with status 200.
+		data, err := s.All()
+		if err != nil {
+			return err
+		}
+		switch {
+		case isError(data):
+			return a.client.Event(r.Model, data)
+		case endpoint.Truncated(data):
+			return a.client.Cut(r.Model)
+		}
+		return a.client.Malformed(r.Model, data)
+	}
 	return d.events()
+}
+
+func isError(data []byte) bool {
+	var e struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(data, &e) == nil && len(e.Error) > 0 && string(e.Error) != "null"
 }
 
 // decoder turns one answer into chunks.
@@ -70,10 +95,12 @@ type openCall struct {
 }
 
 type event struct {
-	Type    string                 `json:"type"`
-	Index   int                    `json:"index"`
-	Message *struct{ Usage usage } `json:"message"`
-	Block   *struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"message"`
+	Block *struct {
 		Type      string          `json:"type"`
 		Text      string          `json:"text"`
 		Thinking  string          `json:"thinking"`
@@ -91,7 +118,7 @@ type event struct {
 		Partial    string  `json:"partial_json"`
 		StopReason *string `json:"stop_reason"`
 	} `json:"delta"`
-	Usage usage `json:"usage"`
+	Usage json.RawMessage `json:"usage"`
 }
 
 // events reads the stream. After the stop reason nothing that goes wrong
@@ -146,9 +173,7 @@ func (d *decoder) events() error {
 func (d *decoder) event(e event) error {
 	switch e.Type {
 	case "message_start":
-		if e.Message != nil {
-			d.usage.update(e.Message.Usage)
-		}
+		d.usage.update(e.Message.Usage)
 	case "content_block_start":
 		return d.start(e)
 	case "content_block_delta":
@@ -195,6 +220,9 @@ func (d *decoder) start(e event) error {
 		d.w.Reasoning(b.Thinking)
 		d.w.Sign(b.Signature)
 	case "redacted_thinking":
+		if len(b.Data) == 0 || b.Data[0] != '"' {
+			break
+		}
 		d.w.Whole(llm.Block{Type: llm.ReasoningBlock, Extra: map[string]json.RawMessage{RedactedField: b.Data}})
 	case "tool_use":
 		if d.begun++; d.begun > answer.MaxCalls {
@@ -228,23 +256,29 @@ func (d *decoder) reason(s string) error {
 
 func (d *decoder) finish() error {
 	d.w.Finish(d.kind, d.message, d.usage.report())
+	d.stream.Drain()
 	return nil
 }
 
 // usage holds the counts as they stand: later events repeat or complete them.
 type usage struct {
-	Input      *json.Number `json:"input_tokens"`
-	Output     *json.Number `json:"output_tokens"`
-	CacheRead  *json.Number `json:"cache_read_input_tokens"`
-	CacheWrite *json.Number `json:"cache_creation_input_tokens"`
+	input, output, cacheRead, cacheWrite *int64
 }
 
-func (u *usage) update(v usage) {
-	for _, f := range []struct{ to, from **json.Number }{
-		{&u.Input, &v.Input}, {&u.Output, &v.Output}, {&u.CacheRead, &v.CacheRead}, {&u.CacheWrite, &v.CacheWrite},
+// update takes what a usage object says. A count that a server gets wrong is
+// passed over: it costs nobody an answer.
+func (u *usage) update(raw json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &fields) != nil {
+		return
+	}
+	for name, to := range map[string]**int64{
+		"input_tokens": &u.input, "output_tokens": &u.output,
+		"cache_read_input_tokens": &u.cacheRead, "cache_creation_input_tokens": &u.cacheWrite,
 	} {
-		if count(*f.from) != nil {
-			*f.to = *f.from
+		var n *int64
+		if raw, ok := fields[name]; ok && json.Unmarshal(raw, &n) == nil && n != nil && *n >= 0 {
+			*to = n
 		}
 	}
 }
@@ -252,28 +286,15 @@ func (u *usage) update(v usage) {
 // report returns the usage, or nil when none was reported. Input tokens are
 // counted without the cache here already.
 func (u *usage) report() *llm.Usage {
-	in, out := count(u.Input), count(u.Output)
-	if in == nil && out == nil {
+	if u.input == nil && u.output == nil {
 		return nil
 	}
-	r := &llm.Usage{CacheReadTokens: count(u.CacheRead), CacheWriteTokens: count(u.CacheWrite)}
-	if in != nil {
-		r.InputTokens = *in
+	r := &llm.Usage{CacheReadTokens: u.cacheRead, CacheWriteTokens: u.cacheWrite}
+	if u.input != nil {
+		r.InputTokens = *u.input
 	}
-	if out != nil {
-		r.OutputTokens = *out
+	if u.output != nil {
+		r.OutputTokens = *u.output
 	}
 	return r
-}
-
-// count returns a count that a server may get wrong, or nil.
-func count(n *json.Number) *int64 {
-	if n == nil {
-		return nil
-	}
-	i, err := n.Int64()
-	if err != nil || i < 0 {
-		return nil
-	}
-	return &i
 }

@@ -102,8 +102,16 @@ func (c *calls) begin(b *building) {
 	if b.call != nil {
 		return
 	}
+	n := 0
+	for c.list[n] != b {
+		// Those before it that have no arguments keep their place.
+		if c.list[n].name != "" {
+			c.begin(c.list[n])
+		}
+		n++
+	}
 	if b.id == "" {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", c.seed, len(c.list)))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", c.seed, n))
 		b.id = "call_" + hex.EncodeToString(sum[:12])
 	}
 	b.call = c.w.Call(b.id, c.names.Own(b.name))

@@ -49,7 +49,10 @@ func (a *Adapter) stream(ctx context.Context, r llm.Request, w *answer.Writer) e
 	defer s.Close()
 	d := &decoder{client: a.client, model: r.Model, w: w, stream: s}
 	d.calls = calls{w: w, names: names, seed: fmt.Sprintf("%x", sha256.Sum256(body))}
-	if s.MediaType == "application/json" {
+	switch plain, err := s.JSON(); {
+	case err != nil:
+		return err
+	case plain:
 		return d.whole()
 	}
 	return d.events()
@@ -114,6 +117,8 @@ func (d *decoder) whole() error {
 		return err
 	}
 	switch err := d.chunk(data); {
+	case errors.Is(err, errSyntax) && endpoint.Truncated(data):
+		return d.client.Cut(d.model)
 	case errors.Is(err, errSyntax):
 		return d.client.Malformed(d.model, data)
 	case err != nil:
@@ -212,6 +217,7 @@ func (d *decoder) finish() error {
 		return d.client.Fail(llm.Server, d.model, "the answer has a tool call without a name")
 	}
 	d.w.Finish(d.kind, d.message, d.usage)
+	d.stream.Drain()
 	return nil
 }
 

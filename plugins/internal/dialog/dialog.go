@@ -124,30 +124,37 @@ type slot struct {
 	result *llm.Block
 }
 
-// pair finds the result of each call: the first one after it that has its id
-// and was not taken by a later call of the same id.
+// pair finds the result of each call. A result belongs to the newest answer
+// before it that has a call of its id without a result, and there to the first
+// such call: some servers count their ids anew in every answer.
 func (a *arranger) pair() {
 	a.slots, a.placed = map[int][]slot{}, map[*llm.Block]bool{}
-	open := map[string][]*slot{} // calls without a result, by id
+	open := map[string][][]*slot{} // by id: for each answer, the calls without a result
 	for i, m := range a.request.Messages {
 		if m.Role == llm.Assistant {
 			calls := m.ToolCalls()
 			a.slots[i] = make([]slot, len(calls))
+			here := map[string][]*slot{}
 			for j, c := range calls {
 				a.slots[i][j].call = c
-				open[c.ID] = append(open[c.ID], &a.slots[i][j])
+				here[c.ID] = append(here[c.ID], &a.slots[i][j])
+			}
+			for id, waiting := range here {
+				open[id] = append(open[id], waiting)
 			}
 			continue
 		}
 		for j := range m.Content {
 			b := &m.Content[j]
-			if b.Type != llm.ToolResultBlock {
+			answers := open[b.ToolCallID]
+			if b.Type != llm.ToolResultBlock || len(answers) == 0 {
 				continue
 			}
-			if waiting := open[b.ToolCallID]; len(waiting) > 0 {
-				s := waiting[len(waiting)-1]
-				open[b.ToolCallID] = waiting[:len(waiting)-1]
-				s.result, a.placed[b] = b, true
+			last := len(answers) - 1
+			s := answers[last][0]
+			s.result, a.placed[b] = b, true
+			if answers[last] = answers[last][1:]; len(answers[last]) == 0 {
+				open[b.ToolCallID] = answers[:last]
 			}
 		}
 	}

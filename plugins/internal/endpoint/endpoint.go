@@ -6,6 +6,7 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -237,10 +238,8 @@ func (k *call) broken(err error) error {
 // Stream is an answer that arrives in events.
 type Stream struct {
 	call   *call
+	in     *bufio.Reader
 	events *sse.Reader
-	// MediaType is the type the server gives its answer, in lower case and
-	// without parameters, or "".
-	MediaType string
 }
 
 // Post sends a JSON body and returns the answer once its head is there. The
@@ -255,7 +254,25 @@ func (c *Client) Post(ctx context.Context, model, path string, body []byte) (*St
 		k.Close()
 		return nil, c.fail(llm.Invalid, model, 0, fmt.Sprintf("%s answered with a web page; check the base URL", c.base.Host), nil)
 	}
-	return &Stream{call: k, events: sse.NewReader(k, maxEventBytes), MediaType: kind}, nil
+	in := bufio.NewReaderSize(k, 16<<10)
+	return &Stream{call: k, in: in, events: sse.NewReader(in, maxEventBytes)}, nil
+}
+
+// JSON reports whether the answer is one JSON object rather than events. The
+// media type does not tell: servers send either under the name of the other.
+func (s *Stream) JSON() (bool, error) {
+	for {
+		c, err := s.in.ReadByte()
+		switch {
+		case err == io.EOF:
+			return false, nil
+		case err != nil:
+			return false, err
+		case c == ' ', c == '\t', c == '\r', c == '\n':
+			continue // nothing in either
+		}
+		return c == '{', s.in.UnreadByte()
+	}
 }
 
 // Next returns the next event, or io.EOF at a proper end of the answer.
@@ -278,7 +295,20 @@ func (s *Stream) Settle(idle time.Duration) {
 }
 
 // All returns the whole answer of a server that does not stream.
-func (s *Stream) All() ([]byte, error) { return io.ReadAll(s.call) }
+func (s *Stream) All() ([]byte, error) { return io.ReadAll(s.in) }
+
+// drainTime and drainBytes bound what is spent on the rest of an answer.
+const (
+	drainTime  = 50 * time.Millisecond
+	drainBytes = 16 << 10
+)
+
+// Drain reads the end of an answer that is complete, so that its connection
+// can serve the next request.
+func (s *Stream) Drain() {
+	s.Settle(drainTime)
+	_, _ = io.CopyN(io.Discard, s.in, drainBytes) // it fails where there is no end to be had
+}
 
 // Close ends the request, whether the answer is complete or not.
 func (s *Stream) Close() { s.call.Close() }

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -49,6 +50,13 @@ func (c *Client) Cut(model string) error {
 // Malformed is the error of data that cannot be understood.
 func (c *Client) Malformed(model string, data []byte) error {
 	return c.fail(llm.Server, model, 0, fmt.Sprintf("the server sent something that cannot be understood: %q", excerpt(string(data), 120)), nil)
+}
+
+// Truncated reports whether data is JSON that ends too early.
+func Truncated(data []byte) bool {
+	var raw json.RawMessage
+	var syntax *json.SyntaxError
+	return errors.As(json.Unmarshal(data, &raw), &syntax) && syntax.Offset >= int64(len(data))
 }
 
 // minSecret is the length from which a secret is looked for in texts. Local

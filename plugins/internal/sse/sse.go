@@ -48,7 +48,11 @@ type Reader struct {
 // An event is handed out as soon as its empty line has arrived; nothing waits
 // for the line after it.
 func NewReader(r io.Reader, limit int) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 16<<10), limit: limit}
+	in, ok := r.(*bufio.Reader)
+	if !ok {
+		in = bufio.NewReaderSize(r, 16<<10)
+	}
+	return &Reader{in: in, limit: limit}
 }
 
 // Next returns the next event that has data or a name. At the end of the
