@@ -17,7 +17,7 @@ func (e *engine) noMatch(index int, r Replacement) error {
 }
 
 func (e *engine) hint(index int, r Replacement) string {
-	original := engine{text: e.before, lf: bytes.IndexByte(e.before, '\r') < 0}
+	original := engine{before: e.before, counts: e.byteCounts(), text: e.before, lf: bytes.IndexByte(e.before, '\r') < 0}
 	at := func(found []Range) int { return lineTable(e.before).line(found[0].Start) }
 	if index > 0 {
 		if found := original.exact(r.Old); len(found) > 0 {
@@ -25,12 +25,12 @@ func (e *engine) hint(index int, r Replacement) string {
 		}
 	}
 	if !e.options.IgnoreWhitespace {
-		if found := newLoose(r.Old, true, false).all(e.before); len(found) == 1 {
+		if found := e.loose(r.Old, true, false).all(e.before); len(found) == 1 {
 			return fmt.Sprintf("line %d differs from it in blanks only: copy the text from there, or set ignore_whitespace", at(found))
 		}
 	}
 	if !e.options.ConfusableFallback {
-		if found := newLoose(r.Old, false, true).all(e.before); len(found) > 0 {
+		if found := e.loose(r.Old, false, true).all(e.before); len(found) > 0 {
 			return fmt.Sprintf("line %d differs from it in characters that look alike (quotes, dashes, spaces): copy the text from there, or set confusable_fallback", at(found))
 		}
 	}

@@ -2,6 +2,28 @@ package match
 
 import "bytes"
 
+// histogram counts the bytes of a text.
+type histogram [256]int
+
+func count(text []byte) *histogram {
+	var h histogram
+	for _, c := range text {
+		h[c]++
+	}
+	return &h
+}
+
+// rarest returns the index of the byte of needle that the text has least often.
+func (h *histogram) rarest(needle string) int {
+	rare := 0
+	for i := range len(needle) {
+		if h[needle[i]] < h[needle[rare]] {
+			rare = i
+		}
+	}
+	return rare
+}
+
 // finder looks for a needle by its rarest byte. bytes.Index looks for the
 // first one, which in source text is often among the most common.
 type finder struct {
@@ -9,28 +31,8 @@ type finder struct {
 	rare   int
 }
 
-// rank orders bytes by how common they are in source text and prose, most
-// common first; what is missing here is rarer than all.
-const rank = " etaoinsrlcdupmfh\tg_y.b,(v)w=\"\n0k:-1;x/2'A{}TE3SIC4[]85RN9Pj67DOLzqM>B#*FUG<VH&W!+$XK%YJQZ@|\\?^~`"
-
-var rarity = func() (r [256]int) {
-	for i := range r {
-		r[i] = len(rank) + 1
-	}
-	for i := range len(rank) {
-		r[rank[i]] = i
-	}
-	return r
-}()
-
-func newFinder(needle []byte) finder {
-	f := finder{needle: needle}
-	for i, c := range needle {
-		if rarity[c] > rarity[needle[f.rare]] {
-			f.rare = i
-		}
-	}
-	return f
+func (h *histogram) finder(needle string) finder {
+	return finder{needle: []byte(needle), rare: h.rarest(needle)}
 }
 
 // next returns the offset of the first match in text, or -1.

@@ -15,14 +15,16 @@ type loose struct {
 
 	want   []rune // what must match, normalized
 	anchor string
-	at     int // where in want the anchor begins
-	size   int // its length in want
+	at     int // where in want the anchor begins, or the character tried instead
+	size   int // its length in want, 0 where there is none
+	counts *histogram
 	// leading and trailing tell whether the text began or ended with blanks.
 	leading, trailing bool
 }
 
-func newLoose(old string, blanks, fold bool) *loose {
-	l := &loose{blanks: blanks, fold: fold}
+// newLoose prepares a search in a text with the given counts of bytes.
+func newLoose(old string, blanks, fold bool, counts *histogram) *loose {
+	l := &loose{blanks: blanks, fold: fold, counts: counts}
 	old = strings.ReplaceAll(old, "\r\n", "\n")
 	runes := []rune(old)
 	if fold {
@@ -65,20 +67,37 @@ func normalizeBlanks(runes []rune) []rune {
 	return out
 }
 
-// findAnchor takes the longest run of characters that match nothing but
-// themselves. Where there is none, every position is tried.
+// findAnchor takes, of the runs of characters that match nothing but
+// themselves, the one that the text has least often by its rarest byte, so that
+// few places are compared. Where there is no such run, the rarest character is
+// tried wherever it may stand.
 func (l *loose) findAnchor() {
+	best := -1
 	for i := 0; i < len(l.want); {
 		j := i
 		for j < len(l.want) && l.solid(l.want[j]) {
 			j++
 		}
-		if j-i > l.size {
-			l.at, l.size = i, j-i
+		if j > i {
+			run := string(l.want[i:j])
+			n := l.counts[run[l.counts.rarest(run)]]
+			if best < 0 || n < best || n == best && j-i > l.size {
+				best, l.at, l.size, l.anchor = n, i, j-i, run
+			}
 		}
 		i = max(j, i+1)
 	}
-	l.anchor = string(l.want[l.at : l.at+l.size])
+	if l.size > 0 {
+		return
+	}
+	for i, r := range l.want {
+		if isBlank(r) || r == '\n' || r == '\r' {
+			continue
+		}
+		if n := l.counts[byte(r)]; best < 0 || n < best {
+			best, l.at = n, i
+		}
+	}
 }
 
 func (l *loose) solid(r rune) bool {
@@ -100,14 +119,14 @@ func (l *loose) all(text []byte) []Range {
 	if l.size == 0 {
 		for at := low; at < len(text); {
 			r, n := utf8.DecodeRune(text[at:])
-			if l.same(r, l.want[0]) || l.want[0] == '\n' && r == '\r' {
+			if l.same(r, l.want[l.at]) {
 				add(l.from(text, at, at, low))
 			}
 			at += n
 		}
 		return found
 	}
-	find := newFinder([]byte(l.anchor))
+	find := l.counts.finder(l.anchor)
 	for at := low; ; {
 		n := find.next(text[at:])
 		if n < 0 {

@@ -144,21 +144,36 @@ type engine struct {
 	lf      bool // text has no carriage return
 	options Options
 
+	counts      *histogram // see byteCounts
 	occurrences int
 	mode        Mode
 	changes     []Range
+}
+
+// byteCounts returns how often each byte occurs in the text as it was at
+// first. They serve to search for what is rare: that edits change them a little
+// does no harm.
+func (e *engine) byteCounts() *histogram {
+	if e.counts == nil {
+		e.counts = count(e.before)
+	}
+	return e.counts
+}
+
+func (e *engine) loose(old string, blanks, fold bool) *loose {
+	return newLoose(old, blanks, fold, e.byteCounts())
 }
 
 // replace makes one replacement.
 func (e *engine) replace(index int, r Replacement) error {
 	found, mode := e.exact(r.Old), Exact
 	if len(found) == 0 && e.options.IgnoreWhitespace {
-		found, mode = newLoose(r.Old, true, false).all(e.text), WhitespaceNormalized
+		found, mode = e.loose(r.Old, true, false).all(e.text), WhitespaceNormalized
 	}
 	if len(found) == 0 && e.options.ConfusableFallback {
-		found, mode = newLoose(r.Old, false, true).all(e.text), ConfusableNormalized
+		found, mode = e.loose(r.Old, false, true).all(e.text), ConfusableNormalized
 		if len(found) == 0 && e.options.IgnoreWhitespace {
-			found = newLoose(r.Old, true, true).all(e.text)
+			found = e.loose(r.Old, true, true).all(e.text)
 		}
 	}
 	switch {
@@ -190,15 +205,14 @@ func (e *engine) exact(old string) []Range {
 	if e.lf && !strings.Contains(old, "\r") {
 		// Without carriage returns what is found is what matches, but for a
 		// byte-order mark, which is not a part of the text.
-		needle := []byte(old)
-		find := newFinder(needle)
+		find := e.byteCounts().finder(old)
 		for at := len(e.text) - len(bytes.TrimPrefix(e.text, []byte("\ufeff"))); ; {
 			n := find.next(e.text[at:])
 			if n < 0 {
 				return found
 			}
-			found = append(found, Range{Start: at + n, End: at + n + len(needle)})
-			at += n + len(needle)
+			found = append(found, Range{Start: at + n, End: at + n + len(old)})
+			at += n + len(old)
 		}
 	}
 	for r := range textedit.Matches(e.text, old) {

@@ -257,11 +257,12 @@ func TestLooseModel(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "text"), "")
 		old := strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "old"), "")
 		blanks, fold := rapid.Bool().Draw(t, "blanks"), rapid.Bool().Draw(t, "fold")
-		l := newLoose(old, blanks, fold)
+		counts := count([]byte(text))
+		l := newLoose(old, blanks, fold, counts)
 		found := l.all([]byte(text))
 		for _, r := range found {
 			// A place, normalized as the text looked for is, is equal to it.
-			place := newLoose(text[r.Start:r.End], blanks, fold)
+			place := newLoose(text[r.Start:r.End], blanks, fold, counts)
 			if string(place.want) != string(l.want) {
 				t.Fatalf("%q is not like %q", text[r.Start:r.End], old)
 			}
@@ -271,7 +272,7 @@ func TestLooseModel(t *testing.T) {
 		}
 		for i := range len(text) {
 			for j := i + 1; j <= len(text); j++ {
-				if (i == 0 || text[i]&0xC0 != 0x80) && (j == len(text) || text[j]&0xC0 != 0x80) && string(newLoose(text[i:j], blanks, fold).want) == string(l.want) {
+				if (i == 0 || text[i]&0xC0 != 0x80) && (j == len(text) || text[j]&0xC0 != 0x80) && string(newLoose(text[i:j], blanks, fold, counts).want) == string(l.want) {
 					t.Fatalf("missed %q in %q for %q", text[i:j], text, old)
 				}
 			}
@@ -322,5 +323,24 @@ func BenchmarkMiss(b *testing.B) {
 		if _, err := Apply(context.Background(), in, pairs(old, "x"), Options{MaxCandidates: 3}); err == nil {
 			b.Fatal("matched")
 		}
+	}
+}
+
+// BenchmarkHostile is a miss in texts that are bad for a search.
+func BenchmarkHostile(b *testing.B) {
+	for name, c := range map[string]struct{ text, old string }{
+		"one character": {strings.Repeat("a", 4<<20), strings.Repeat("a", 500) + "b"},
+		"tokens":        {strings.Repeat("a ", 2<<20), strings.Repeat("a ", 500) + "b"},
+		"blanks":        {strings.Repeat(" ", 4<<20), "x y"},
+		"breaks":        {strings.Repeat("\n", 4<<20), "x\ny"},
+		"dashes":        {strings.Repeat("-", 4<<20), strings.Repeat("-", 500) + "="},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Apply(context.Background(), []byte(c.text), pairs(c.old, "x"), Options{IgnoreWhitespace: true, ConfusableFallback: true, MaxCandidates: 3}); err == nil {
+					b.Fatal("matched")
+				}
+			}
+		})
 	}
 }

@@ -32,6 +32,10 @@ const (
 	longLine = 1 << 10
 	// shortlist is how many places are compared exactly.
 	shortlist = 24
+	// maxCompared and maxUnits bound how much of a file is looked at, in
+	// bytes and in lines, so that a miss in a huge one is answered soon.
+	maxCompared = 64 << 20
+	maxUnits    = 2 << 20
 )
 
 // minSimilarity is where a place is no longer worth showing.
@@ -48,6 +52,7 @@ func similar(text []byte, old string, limit int) []Candidate {
 	if needle.total == 0 {
 		return nil
 	}
+	text = text[:min(len(text), maxCompared)]
 	units := split(text, len(old))
 	height := 1 + strings.Count(strings.Trim(old, "\r\n"), "\n")
 	var out []Candidate
@@ -89,9 +94,9 @@ type unit struct{ start, end, line int }
 // of the given length.
 func split(text []byte, length int) []unit {
 	length = max(length, 32)
-	units := make([]unit, 0, 1+bytes.Count(text, []byte{'\n'}))
+	units := make([]unit, 0, min(1+bytes.Count(text, []byte{'\n'}), maxUnits))
 	line := 1
-	for at := 0; at < len(text); line++ {
+	for at := 0; at < len(text) && len(units) < maxUnits; line++ {
 		end := len(text)
 		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n
