@@ -19,6 +19,7 @@
 //	prompt      system prompt and runtime context
 //	llm         models, messages, adapters
 //	session     logs, their folds and stores
+//	agent       the turns of a session
 //	attachment  the image store
 //	approval    asking a person
 //	sandbox     modes, grants, the policy of changes
@@ -29,10 +30,14 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/bridle-go/bridle/harness/agent"
 	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/prompt"
+	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 )
 
@@ -84,6 +89,16 @@ func (d *Deployment) Tools() *tool.Registry { return d.tools }
 
 // Prompt returns the prompt segments of the deployment.
 func (d *Deployment) Prompt() *prompt.Registry { return d.prompt }
+
+// Agent returns an agent that runs the turns of a session with the tools and
+// models of the deployment.
+func (d *Deployment) Agent(s *session.Session, cfg agent.Config) (*agent.Agent, error) {
+	return agent.New(agent.Deps{
+		Tools: d.tools, Prompt: d.prompt,
+		Models:      plug.ServiceOf[*llm.Registry](d.plug),
+		Attachments: plug.ServiceOf[attachment.Store](d.plug),
+	}, s, cfg)
+}
 
 // Bus returns the events of the deployment.
 func (d *Deployment) Bus() *event.Bus { return d.plug.Bus() }

@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/session"
+)
+
+// request gets the model's answer, with as many attempts as the failures
+// allow. After an error the answer holds what was seen of the last attempt and
+// is worth keeping, or nil.
+func (t *turn) request(ctx context.Context) (*llm.Message, llm.FinishKind, error) {
+	models, release, err := t.deps.Models.Wait(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer release()
+	req, err := t.prepare(ctx, models)
+	if err != nil {
+		return nil, "", err
+	}
+	for attempt := 1; ; attempt++ {
+		// What the model is about to see is durable before it sees it.
+		if err := t.session.Checkpoint(ctx); err != nil {
+			return nil, "", err
+		}
+		s := &stream{turn: t}
+		err := s.run(ctx, models, req)
+		wait, again := t.cfg.Retry.wait(attempt, err)
+		if err == nil || ctx.Err() != nil || !again {
+			answer, failed := s.keep(err)
+			return answer, s.finish, errors.Join(err, failed)
+		}
+		if err := t.logRetry(attempt, err, wait); err != nil {
+			return nil, "", err
+		}
+		if err := t.cfg.Retry.Sleep(ctx, wait); err != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// stream is one attempt.
+type stream struct {
+	*turn
+	acc    llm.Accumulator
+	chunks []int64
+	finish llm.FinishKind
+}
+
+// run logs the chunks as they come.
+func (s *stream) run(ctx context.Context, models *llm.Registry, req llm.Request) error {
+	for chunk, err := range models.Stream(ctx, req) {
+		if err != nil {
+			return err
+		}
+		if err := s.acc.Add(chunk); err != nil {
+			return s.broken("sent what cannot be: " + err.Error())
+		}
+		added, err := s.append(session.AssistantChunk{Turn: s.n, Step: s.step, Chunk: chunk}.Event())
+		if err != nil {
+			return err
+		}
+		s.chunks = append(s.chunks, added[0].Seq)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	reason, ended := s.acc.Finish()
+	switch {
+	case !ended:
+		return s.broken("ended the answer without saying why")
+	case reason.Kind == llm.FinishError:
+		return s.fail(llm.Server, reason.Message)
+	case reason.Kind == llm.FinishAborted:
+		return s.fail(llm.Network, "the provider broke the answer off")
+	case len(s.acc.Blocks()) == 0:
+		return s.fail(llm.Server, "the model answered with nothing")
+	}
+	s.finish = reason.Kind
+	return nil
+}
+
+func (s *stream) broken(how string) error { return s.fail(llm.Network, "the provider "+how) }
+
+func (s *stream) fail(class llm.Class, message string) error {
+	return &llm.Error{Class: class, Provider: s.cfg.Provider, Model: s.cfg.Model, Message: message}
+}
+
+// keep logs the answer as a message. Of an attempt that failed it keeps what a
+// person may have seen; nil when that is nothing.
+func (s *stream) keep(failed error) (*llm.Message, error) {
+	blocks := s.acc.Blocks()
+	if failed != nil {
+		blocks = withoutReasoningAlone(blocks)
+	}
+	if len(blocks) == 0 {
+		return nil, nil
+	}
+	m := llm.Message{Role: llm.Assistant, Content: blocks, ID: s.session.NewID(),
+		Source: llm.Source{Kind: llm.FromModel, Provider: s.cfg.Provider, Model: s.cfg.Model}}
+	_, err := s.append(session.AssistantMessage{Turn: s.n, Step: s.step, Message: m, Usage: s.acc.Usage()}.Event(s.chunks))
+	return &m, err
+}
+
+// withoutReasoningAlone drops an answer that is nothing but unfinished
+// thought: providers refuse such a message, and it says nothing.
+func withoutReasoningAlone(blocks []llm.Block) []llm.Block {
+	for _, b := range blocks {
+		if b.Type != llm.ReasoningBlock {
+			return blocks
+		}
+	}
+	return nil
+}
