@@ -216,8 +216,8 @@ func catch(err *error) {
 	}
 }
 
-// IsSyntaxError returns the syntax error in err's chain, if any.
-func IsSyntaxError(err error) (*SyntaxError, bool) {
+// AsSyntaxError returns the syntax error in err's chain, if any.
+func AsSyntaxError(err error) (*SyntaxError, bool) {
 	var s *SyntaxError
 	ok := errors.As(err, &s)
 	return s, ok

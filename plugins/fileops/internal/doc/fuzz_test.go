@@ -48,7 +48,7 @@ func FuzzJSON(f *testing.F) {
 		text := strings.TrimPrefix(src, BOM)
 		valid := json.Valid([]byte(text)) && utf8.ValidString(src)
 		if err != nil {
-			s, ok := IsSyntaxError(err)
+			s, ok := AsSyntaxError(err)
 			if !ok || s.Line < 1 || s.Column < 1 || s.Offset > len(src) {
 				t.Fatalf("bad error %#v", err)
 			}
@@ -109,7 +109,7 @@ func FuzzYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) {
 		docs, err := ParseYAML(src)
 		if err != nil {
-			s, ok := IsSyntaxError(err)
+			s, ok := AsSyntaxError(err)
 			if !ok || s.Line < 1 || s.Column < 1 || s.Offset > len(src) {
 				t.Fatalf("bad error %#v", err)
 			}

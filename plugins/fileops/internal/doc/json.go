@@ -54,6 +54,9 @@ func (p *jsonParser) finish(n *Node, mark int) *Node {
 }
 
 func (p *jsonParser) fail(at int, message string) {
+	if rest := p.src[min(at, len(p.src)):]; strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") {
+		message += " (JSON has no comments)"
+	}
 	panic(bailout{syntaxError(p.src, at, message)})
 }
 

@@ -179,7 +179,7 @@ func (p *yamlParser) blockMapping(col int, first *Entry) *Node {
 	m := p.node(Mapping, Block, p.pos, 0)
 	m.Indent = int32(col)
 	if first != nil {
-		m.Start = first.Outer()
+		m.Start = first.Start
 	}
 	var keys keySet
 	for {
@@ -205,9 +205,6 @@ func (p *yamlParser) blockMapping(col int, first *Entry) *Node {
 		}
 	}
 }
-
-// Outer returns where a key that was parsed ahead begins.
-func (e *Entry) Outer() int { return e.Start }
 
 // another reports whether the next token begins another entry at column col;
 // it fails where the token fits nowhere.

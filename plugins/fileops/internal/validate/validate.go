@@ -58,7 +58,7 @@ func Check(name, content string, format patch.Format) Report {
 	}
 	r.Documents = 0
 	r.Message = err.Error()
-	if s, ok := doc.IsSyntaxError(err); ok {
+	if s, ok := doc.AsSyntaxError(err); ok {
 		r.Message, r.Line, r.Column = s.Message, s.Line, s.Column
 	}
 	return r

@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 		{"a.json", "[\"a\tb\"]", patch.Auto, "not valid JSON: line 1, column 4: control character U+0009 in a string must be escaped"},
 		{"a.json", `["\x"]`, patch.Auto, `not valid JSON: line 1, column 3: unknown escape \x`},
 		{"a.json", `["abc`, patch.Auto, `not valid JSON: line 1, column 2: string is not closed`},
-		{"a.json", "[1] // c", patch.Auto, "not valid JSON: line 1, column 5: unexpected '/' after the top-level value"},
+		{"a.json", "[1] // c", patch.Auto, "not valid JSON: line 1, column 5: unexpected '/' after the top-level value (JSON has no comments)"},
 		{"a.json", "[\"\xff\"]", patch.Auto, "not valid JSON: line 1, column 3: invalid UTF-8"},
 		{"a.json", "[.5]", patch.Auto, "not valid JSON: line 1, column 2: expected a value, found '.'"},
 		{"a.json", "[1.]", patch.Auto, "not valid JSON: line 1, column 4: expected a digit, found ']'"},
