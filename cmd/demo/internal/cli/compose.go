@@ -5,9 +5,18 @@ import (
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/deploy"
 	"github.com/bridle-go/bridle/harness"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/plugins/models"
 )
 
 // compose starts the default deployment on a directory.
 func compose(ctx context.Context, dir string) (*harness.Deployment, error) {
 	return harness.Compose(ctx, deploy.Plugins(deploy.Default(dir))...)
+}
+
+// composeWithModel starts it with the plugin of a model.
+func composeWithModel(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
+	o := deploy.Default(dir)
+	o.Models = &models.Config{}
+	return harness.Compose(ctx, append(deploy.Plugins(o), model)...)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *app) tour(ctx context.Context) error {
-	err := tour.Run(ctx, a.out, compose)
+	err := tour.Run(ctx, a.out, composeWithModel)
 	if err != nil && errs.CodeOf(err) == "" {
 		return failed(codeFailed, "the tour did not go as planned: %v", err)
 	}

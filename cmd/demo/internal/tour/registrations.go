@@ -2,10 +2,15 @@ package tour
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/sandbox"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
@@ -17,10 +22,21 @@ func (g *guide) registrations() {
 			brought[plugin] = append(brought[plugin], fmt.Sprintf("%-9s %s", kind, strings.Join(names, ", ")))
 		}
 	}
-	if owner, ok := plug.ServiceOf[vfs.FileSystem](g.deployment.Context()).Mounted(); ok {
-		add(owner, "service", "vfs.FileSystem")
+	services := map[string][]string{}
+	c := g.deployment.Context()
+	for name, service := range map[string]interface{ Mounted() (string, bool) }{
+		"vfs.FileSystem":   plug.ServiceOf[vfs.FileSystem](c),
+		"llm.Registry":     plug.ServiceOf[*llm.Registry](c),
+		"attachment.Store": plug.ServiceOf[attachment.Store](c),
+		"approval.Service": plug.ServiceOf[approval.Service](c),
+		"sandbox.Policy":   plug.ServiceOf[sandbox.Policy](c),
+	} {
+		if owner, ok := service.Mounted(); ok {
+			services[owner] = append(services[owner], name)
+		}
 	}
 	tools, segments, listeners := map[string][]string{}, map[string][]string{}, map[string][]string{}
+	models := map[string][]string{g.model.Plugin().Name: {provider + "/" + model}}
 	for _, d := range g.deployment.Tools().Definitions(nil) {
 		owner := g.deployment.Tools().Owner(d.Name)
 		tools[owner] = append(tools[owner], d.Name)
@@ -35,6 +51,9 @@ func (g *guide) registrations() {
 		}
 	}
 	for _, plugin := range g.deployment.Plugins() {
+		slices.Sort(services[plugin])
+		add(plugin, "service", services[plugin]...)
+		add(plugin, "model", models[plugin]...)
 		add(plugin, "tools", tools[plugin]...)
 		add(plugin, "segments", segments[plugin]...)
 		add(plugin, "listeners", listeners[plugin]...)

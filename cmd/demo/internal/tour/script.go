@@ -42,8 +42,8 @@ const (
 	setting = "config/server.yaml"
 )
 
-// script is the tour.
-func script(workspace func(string) string) []scene {
+// scenes are the tour. workspace gives the content of a file of the workspace.
+func scenes(workspace func(string) string) []scene {
 	// The model's rewrite of the settings is made from what it saw last, so it
 	// would undo what another program has changed since.
 	rewritten := strings.NewReplacer("upstream: 10s", "upstream: 30s", "level: info", "level: debug").Replace(workspace(setting))

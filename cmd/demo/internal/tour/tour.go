@@ -16,14 +16,18 @@ import (
 	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
 	"github.com/bridle-go/bridle/harness"
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/testkit/script"
 )
 
 //go:embed workspace
 var files embed.FS
 
-// Deploy starts the deployment to show on a workspace.
-type Deploy func(ctx context.Context, dir string) (*harness.Deployment, error)
+// Deploy starts the deployment to show, on a workspace and with the plugin of
+// a model.
+type Deploy func(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error)
 
 // Run gives the tour. It fails when something else happens than it tells.
 // Nothing is left behind, also when ctx ends in the middle.
@@ -40,13 +44,14 @@ func Run(ctx context.Context, out *term.Output, deploy Deploy) (err error) {
 	if err := os.CopyFS(dir, source); err != nil {
 		return fmt.Errorf("fill the scratch workspace: %w", err)
 	}
-	d, err := deploy(ctx, dir)
+	m := script.New(script.Config{Provider: provider, Models: []llm.ModelInfo{{Model: model}}})
+	d, err := deploy(ctx, dir, m.Plugin())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Stop(context.WithoutCancel(ctx))) }()
 
-	g := &guide{out: out, render: render.New(out), deployment: d, dir: dir}
+	g := &guide{out: out, render: render.New(out), deployment: d, model: m, dir: dir}
 	return g.tour(ctx, source)
 }
 
@@ -55,15 +60,16 @@ type guide struct {
 	out        *term.Output
 	render     *render.Renderer
 	deployment *harness.Deployment
+	model      *script.Model
 	dir        string
 
 	calls, refused int
 	atCard         bool // a card is the last thing shown
 }
 
-func (g *guide) tour(ctx context.Context, source fs.FS) error {
+func (g *guide) tour(ctx context.Context, source fs.FS) (err error) {
 	var unreadable error
-	scenes := script(func(name string) string {
+	scenes := scenes(func(name string) string {
 		data, err := fs.ReadFile(source, name)
 		unreadable = errors.Join(unreadable, err)
 		return string(data)
@@ -71,11 +77,11 @@ func (g *guide) tour(ctx context.Context, source fs.FS) error {
 	if unreadable != nil {
 		return unreadable
 	}
-	p, err := newPlayer(g.deployment, g.dir)
+	p, err := newPlayer(g)
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer func() { err = errors.Join(err, p.close()) }()
 
 	g.opening(source)
 	for i, s := range scenes {
@@ -87,7 +93,8 @@ func (g *guide) tour(ctx context.Context, source fs.FS) error {
 	g.heading(fmt.Sprintf("%d  What each plugin registered", len(scenes)+1))
 	g.registrations()
 	fmt.Fprintf(g.out, "\n%s\n", g.out.Paint(term.Dim,
-		fmt.Sprintf("%d calls, %d of them refused, nothing lost. The workspace is removed. Next: demo --help", g.calls, g.refused)))
+		fmt.Sprintf("%d turns, %d requests to the model, %d calls, %d of them refused, nothing lost.\nThe workspace is removed. Next: go run ./cmd/demo --help",
+			len(scenes), len(g.model.Requests()), g.calls, g.refused)))
 	return nil
 }
 
@@ -110,14 +117,14 @@ func (g *guide) heading(title string) {
 	fmt.Fprintf(g.out, "\n%s\n\n", g.out.Rule(title))
 }
 
-func (g *guide) scene(ctx context.Context, p player, s scene) error {
+func (g *guide) scene(ctx context.Context, p *player, s scene) error {
 	if o := s.outside; o != nil {
 		if err := g.outside(o); err != nil {
 			return err
 		}
 	}
 	g.speak("user", term.Cyan, s.user)
-	if err := p.turn(ctx, s.user, s.steps, g); err != nil {
+	if err := p.turn(ctx, s.user, s.steps); err != nil {
 		return err
 	}
 	if s.show != "" {
@@ -145,12 +152,7 @@ func (g *guide) said(text string) { g.speak("model", term.Blue, text) }
 
 // called shows what came of a call, and checks that it is what the script
 // says.
-func (g *guide) called(ctx context.Context, s step, d tool.Definition, arguments string, r tool.Result) error {
-	if ctx.Err() != nil {
-		return ctx.Err() // the result may be that of the interrupt
-	}
-	g.calls++
-	g.pause()
+func (g *guide) called(s step, d tool.Definition, arguments string, r tool.Result) error {
 	var code string
 	if r.Error != nil {
 		code = r.Error.Code
@@ -158,6 +160,8 @@ func (g *guide) called(ctx context.Context, s step, d tool.Definition, arguments
 	if r.IsError != (s.code != "") || code != string(s.code) {
 		return fmt.Errorf("the call of %s gave %q %q instead of %q: %s", s.tool, code, r.Text(), s.code, arguments)
 	}
+	g.calls++
+	g.pause()
 	if r.IsError {
 		g.refused++
 		card := d.PresentCall(arguments)

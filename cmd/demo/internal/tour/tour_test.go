@@ -15,8 +15,10 @@ import (
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
 	"github.com/bridle-go/bridle/cmd/demo/internal/tour"
 	"github.com/bridle-go/bridle/harness"
+	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/plugins/fslocal"
 	"github.com/bridle-go/bridle/plugins/fspolicy"
+	"github.com/bridle-go/bridle/plugins/models"
 	"github.com/bridle-go/bridle/plugins/toolfs"
 )
 
@@ -29,8 +31,8 @@ func TestMain(m *testing.M) {
 
 // deploy is the deployment of the golden file, which stays the same when the
 // default deployment grows.
-func deploy(ctx context.Context, dir string) (*harness.Deployment, error) {
-	return harness.Compose(ctx,
+func deploy(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
+	return harness.Compose(ctx, models.Plugin(models.Config{}), model,
 		fslocal.Plugin(fslocal.Config{Cwd: dir}), fspolicy.Plugin(fspolicy.Config{}), toolfs.Plugin(toolfs.Config{}))
 }
 
@@ -95,7 +97,11 @@ func TestColourChangesNothingElse(t *testing.T) {
 
 func TestAnInterruptLeavesNothingBehind(t *testing.T) {
 	// The tour is interrupted at each of its writes in turn.
-	for at := 1; ; at++ {
+	apart := 1
+	if testing.Short() {
+		apart = 7
+	}
+	for at := 1; ; at += apart {
 		scratch(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &interrupting{left: at, cancel: cancel}
@@ -131,8 +137,8 @@ func TestADeploymentThatBehavesOtherwiseFailsTheTour(t *testing.T) {
 	scratch(t)
 	// Without the policy nothing is refused.
 	err := tour.Run(t.Context(), term.New(new(bytes.Buffer), func(string) string { return "" }),
-		func(ctx context.Context, dir string) (*harness.Deployment, error) {
-			return harness.Compose(ctx, fslocal.Plugin(fslocal.Config{Cwd: dir}), toolfs.Plugin(toolfs.Config{}))
+		func(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
+			return harness.Compose(ctx, models.Plugin(models.Config{}), model, fslocal.Plugin(fslocal.Config{Cwd: dir}), toolfs.Plugin(toolfs.Config{}))
 		})
 	if err == nil {
 		t.Error("the tour shows a refusal that did not happen")
