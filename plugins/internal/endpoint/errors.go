@@ -154,13 +154,16 @@ type failure struct {
 // parseFailure understands the error objects of the servers we know: an
 // object or a text below "error", the object itself, the "detail" of FastAPI,
 // and the array that Google wraps around it. Anything else is its own message.
-func parseFailure(body []byte) failure {
+func parseFailure(body []byte) failure { return unwrap(body, 4) }
+
+// unwrap looks that many levels deep.
+func unwrap(body []byte, levels int) failure {
 	var f failure
 	trimmed := strings.TrimSpace(string(body))
-	if strings.HasPrefix(trimmed, "[") {
+	if strings.HasPrefix(trimmed, "[") && levels > 0 {
 		var list []json.RawMessage
 		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			return parseFailure(list[0])
+			return unwrap(list[0], levels-1)
 		}
 	}
 	var o map[string]json.RawMessage
@@ -174,8 +177,8 @@ func parseFailure(body []byte) failure {
 		}
 		return f
 	}
-	if inner, ok := o["error"]; ok && string(inner) != "null" {
-		return parseFailure(inner)
+	if inner, ok := o["error"]; ok && string(inner) != "null" && levels > 0 {
+		return unwrap(inner, levels-1)
 	}
 	for _, name := range []string{"message", "detail", "msg", "error_message"} {
 		if raw, ok := o[name]; ok && f.message == "" && string(raw) != "null" {
