@@ -110,6 +110,37 @@ func TestReadmeNamesEveryCodeAndEvent(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesEveryPackage keeps its list of packages whole.
+func TestReadmeNamesEveryPackage(t *testing.T) {
+	text := readme(t)
+	found := 0
+	for _, pattern := range []string{"*/*.go", "../plugins/*/*.go", "../testkit/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := map[string]bool{"harness/internal": true, "plugins/internal": true}
+		for _, file := range files {
+			dir, err := filepath.Abs(filepath.Dir(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+			if named[name] || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			named[name] = true
+			found++
+			if !strings.Contains(text, "`"+name+"`") {
+				t.Errorf("the README does not name %s", name)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("found %d packages, which cannot be all", found)
+	}
+}
+
 // declaredName returns the code that n declares as a constant of type Code,
 // or the name of the event that it declares.
 func declaredName(n ast.Node) (name string, isCode bool) {
