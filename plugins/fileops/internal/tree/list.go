@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/gitignore"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/walk"
 )
@@ -79,9 +80,9 @@ func (l *lister) dir(d walk.Dir, path string, entries []walk.Entry, depth int) e
 		if l.o.Name == nil || l.o.Name.Match(e.Name) {
 			if l.l.Total >= l.o.Offset && len(l.l.Entries) < l.o.Page {
 				at = len(l.l.Entries)
-				if s, ok := d.(walk.SizeReader); ok && e.Size < 0 && !e.IsDir() {
+				if e.Size < 0 && e.Type == vfs.File {
 					// A file that has just vanished has no size to tell.
-					e.Size, _ = s.Size(l.ctx, e.Name)
+					e.Size, _ = d.Size(l.ctx, e.Name)
 				}
 				l.l.Entries = append(l.l.Entries, Listed{Entry: e, Path: full, Depth: depth})
 			}

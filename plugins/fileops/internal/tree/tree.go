@@ -226,9 +226,9 @@ func (r *renderer) file(d walk.Dir, path string, e walk.Entry, depth int) error 
 	size := int64(0)
 	if e.Type == vfs.File && (r.stats != nil || r.o.MaxFileSize >= 0) {
 		size = e.Size
-		if s, ok := d.(walk.SizeReader); ok && size < 0 {
+		if size < 0 {
 			// A file that has just vanished counts as empty.
-			size, _ = s.Size(r.ctx, e.Name)
+			size, _ = d.Size(r.ctx, e.Name)
 		}
 		size = max(size, 0)
 	}

@@ -13,7 +13,7 @@ import (
 const MaxIgnoreFile = 1 << 20
 
 // RootRules are the ignore rules in force in the directory that a walk starts
-// in. Explain errors of unreadable ignore files are passed over, as git does.
+// in. Ignore files that cannot be read are passed over, as git does.
 func RootRules(ctx context.Context, d Dir, entries []Entry) *gitignore.Dir {
 	return gitignore.Root(readRules(ctx, d, entries, ""))
 }

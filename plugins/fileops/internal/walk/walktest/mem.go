@@ -133,3 +133,11 @@ func (d *memDir) ReadFile(_ context.Context, name string, buf []byte) ([]byte, i
 	}
 	return buf[:k], nil, nil
 }
+
+func (d *memDir) Size(_ context.Context, name string) (int64, error) {
+	n, err := d.child(name, vfs.File)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(n.file.Data)), nil
+}
