@@ -28,8 +28,6 @@ type building struct {
 	call     *answer.Call
 }
 
-func (b *building) empty() bool { return b.args == "" && (b.call == nil || b.call.Empty()) }
-
 // add takes one delta. The result is false when there are too many calls.
 func (c *calls) add(d callDelta) bool {
 	id, name, args := text(d.ID), text(d.Function.Name), d.Function.arguments()
