@@ -154,10 +154,10 @@ func TestScenariosThatHold(t *testing.T) {
 			"files": [{"path":"d","dir":true},{"path":"d/t","text":"x\u0000y"},{"path":"b","base64":"/wA="},{"path":"r","repeat":{"text":"ab","count":3}},
 				{"path":"l","symlink":"d/t"},{"path":"m","text":"","mode":"0755"}],
 			"outside": [{"path":"o","text":"o {{base}}"}],
-			"steps": [{"put":{"path":"d/t","text":"new"}},{"put":{"path":"r","remove":true}},{"put":{"path":"../out/p/q","text":"q"}},{"call":"save","args":{"path":"s","text":"s"}}],
-			"expect": [null,null,null,null],
+			"steps": [{"put":{"path":"d/t","text":"new"}},{"put":{"path":"r","remove":true}},{"put":{"path":"l","symlink":"b"}},{"put":{"path":"../out/p/q","text":"q"}},{"call":"save","args":{"path":"s","text":"s"}}],
+			"expect": [null,null,null,null,null],
 			"after": [{"path":"b","sha256":"ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f","bytes":2},{"path":"d","dir":true},{"path":"d/t","text":"new"},
-				{"path":"l","symlink":"d/t"},{"path":"m","text":"","mode":"0755"},{"path":"s","base64":"cw=="}],
+				{"path":"l","symlink":"b"},{"path":"m","text":"","mode":"0755"},{"path":"s","base64":"cw=="}],
 			"outsideAfter": [{"path":"o","repeat":{"text":"o {{base}}","count":1}},{"path":"p","dir":true},{"path":"p/q","text":"q"}]}`},
 		{"the prompt", `{
 			"steps": [{"prompt":true}],

@@ -148,6 +148,10 @@ func (w *world) put(dir string, f File) error {
 			return err
 		}
 	case f.Symlink != nil:
+		// A symlink cannot be written into; it comes in the place of what is there.
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return os.Symlink(filepath.FromSlash(w.expand(*f.Symlink)), path)
 	default:
 		data, err := w.content(f)

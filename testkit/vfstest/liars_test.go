@@ -346,6 +346,23 @@ var lies = []lie{
 			return &changed{TextStream: s, quiet: true}, err
 		}
 	}},
+	{"a stream is read whole first", "stream text/constant memory", func(l *liar, fs *memfs.FS) {
+		l.stream = func(ctx context.Context, t vfs.Target) (vfs.TextStream, error) {
+			data, err := fs.ReadBytes(ctx, t, 1<<30)
+			if err != nil || len(data.Data) == 0 {
+				return nil, err
+			}
+			return fs.StreamText(ctx, t)
+		}
+	}},
+	{"the limit is applied afterwards", "read bytes/bounded memory", func(l *liar, fs *memfs.FS) {
+		l.bytes = func(ctx context.Context, t vfs.Target, limit int64) (vfs.Bytes, error) {
+			if data, err := fs.ReadBytes(ctx, t, 1<<30); err != nil || int64(len(data.Data)) <= limit {
+				return data, err
+			}
+			return fs.ReadBytes(ctx, t, limit)
+		}
+	}},
 	{"bytes beyond the limit are dropped", "read bytes/limit", func(l *liar, fs *memfs.FS) {
 		l.bytes = func(ctx context.Context, t vfs.Target, limit int64) (vfs.Bytes, error) {
 			b, err := fs.ReadBytes(ctx, t, 1<<30)

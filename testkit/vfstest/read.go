@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
@@ -165,6 +166,41 @@ var readClauses = []Clause{
 		},
 	},
 	{
+		Name:    "stream text/constant memory",
+		Promise: "streaming takes the memory of a few pieces, whatever the size of the file",
+		Why:     "a log of gigabytes must not bring the process down",
+		check: func(r *run) {
+			t := r.put("f", strings.Repeat("a line of a large file\n", hugeBytes/23))
+			took := allocated(func() {
+				s, err := r.FS.StreamText(r.ctx, t)
+				if !r.ok("StreamText", err) {
+					return
+				}
+				defer s.Close()
+				_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s}, make([]byte, 64<<10))
+				r.ok("reading a stream", err)
+			})
+			if took > hugeBytes/4 {
+				r.errorf("streaming a file of %d bytes allocated %d bytes", hugeBytes, took)
+			}
+		},
+	},
+	{
+		Name:    "read bytes/bounded memory",
+		Promise: "a file larger than the limit is refused without a buffer beyond the limit",
+		Why:     "the limit is there to protect the process, not only the caller",
+		check: func(r *run) {
+			t := r.put("f", strings.Repeat("x", hugeBytes))
+			took := allocated(func() {
+				_, err := r.FS.ReadBytes(r.ctx, t, 1000)
+				r.code("reading a large file with a limit of 1000", err, errs.TooLarge)
+			})
+			if took > hugeBytes/4 {
+				r.errorf("refusing a file of %d bytes allocated %d bytes", hugeBytes, took)
+			}
+		},
+	},
+	{
 		Name:    "read/missing",
 		Promise: "reading, streaming, listing and editing what is not there is FS_NOT_FOUND, and an error that names the file in readable form and wraps its cause",
 		Why:     "a model corrects its path by the code, and a name must not be able to forge a line of output",
@@ -244,6 +280,19 @@ var readClauses = []Clause{
 			r.code("listing a directory of mode 000", err, errs.Permission)
 		},
 	},
+}
+
+// hugeBytes is the size of a file that is noticed when it is held in memory.
+const hugeBytes = 16 << 20
+
+// allocated returns how many bytes the process allocated during fn. Others
+// allocate too, so the answer is good for orders of magnitude only.
+func allocated(fn func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // opens are the operations that open a file for its content.
