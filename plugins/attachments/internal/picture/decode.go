@@ -15,7 +15,7 @@ import (
 // is an error even when all its rows could be shown.
 func decode(ctx context.Context, data []byte, info *Info, scale int, limits attachment.Limits, to consumer) (err error) {
 	defer refusePanic(&err)
-	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), info.transform(), to)
+	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), info.transform(), to)
 	defer func() {
 		if failed := s.close(); err == nil {
 			err = failed

@@ -99,34 +99,26 @@ func (f *gifFile) rows(r io.Reader) func(y int) ([]byte, error) {
 		row := make([]byte, f.width)
 		return func(int) ([]byte, error) { return row, read(row) }
 	}
-	var all []byte
-	return func(y int) ([]byte, error) {
-		if all == nil {
-			// Rows as they come: every eighth from 0, from 4, every fourth from 2,
-			// every second from 1. A claimed frame without data costs one row.
-			all = make([]byte, 0, f.width)
-			place := make([]int, 0, f.height)
-			for _, p := range [4][2]int{{0, 8}, {4, 8}, {2, 4}, {1, 2}} {
-				for y := p[0]; y < f.height; y += p[1] {
-					place = append(place, y)
-				}
-			}
-			line := make([]byte, f.width)
-			came := make([]byte, 0, f.width)
-			for range f.height {
-				if err := read(line); err != nil {
-					return nil, err
-				}
-				came = append(came, line...)
-			}
-			order := make([]int, f.height)
-			for i, y := range place {
-				order[y] = i
-			}
-			all = came
-			f.order = order
+	// Rows come as every eighth from 0, every eighth from 4, every fourth from 2
+	// and every second from 1. They are kept as they come, with the turn of each,
+	// so that a frame that claims much and has little costs little.
+	var came []byte
+	turn := make([]int, f.height)
+	n := 0
+	for _, p := range [4][2]int{{0, 8}, {4, 8}, {2, 4}, {1, 2}} {
+		for y := p[0]; y < f.height; y += p[1] {
+			turn[y] = n
+			n++
 		}
-		i := f.order[y]
-		return all[i*f.width : (i+1)*f.width], nil
+	}
+	return func(y int) ([]byte, error) {
+		line := make([]byte, f.width)
+		for len(came) <= turn[y]*f.width && f.width > 0 {
+			if err := read(line); err != nil {
+				return nil, err
+			}
+			came = append(came, line...)
+		}
+		return came[turn[y]*f.width:][:f.width], nil
 	}
 }

@@ -7,12 +7,6 @@ import (
 	"io"
 )
 
-// rowSink is the sink as decoders see it.
-type rowSink interface {
-	Next() []byte
-	Push() error
-}
-
 // pieces reads the concatenation of the IDAT chunks. It is an io.ByteReader, so
 // that the inflater takes from it without another buffer.
 type pieces struct {

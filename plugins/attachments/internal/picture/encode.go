@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	stdjpeg "image/jpeg"
 	"image/png"
 	"maps"
 	"slices"
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/jpeg"
 	"github.com/bridle-go/bridle/plugins/attachments/internal/webp"
 )
 
@@ -68,7 +68,7 @@ func encodeWithin(ctx context.Context, m *raster, maxBytes int64) (Encoded, erro
 					b, err := webp.Encode(cur.pix, cur.w, cur.h, q)
 					return b, attachment.WebP, err
 				}
-				b, err := encodeJPEG(cur, q)
+				b, err := jpeg.Encode(cur.pix, cur.w, cur.h, q)
 				return b, attachment.JPEG, err
 			})
 		}
@@ -181,15 +181,4 @@ func (r *raster) paletted() *image.Paletted {
 		pix[i] = lastIndex
 	}
 	return &image.Paletted{Pix: pix, Stride: r.w, Rect: image.Rect(0, 0, r.w, r.h), Palette: palette}
-}
-
-// encodeJPEG encodes an opaque picture.
-func encodeJPEG(m *raster, quality int) ([]byte, error) {
-	var out bytes.Buffer
-	out.Grow(m.w * m.h / 4)
-	// Opaque samples are the same with alpha multiplied in, and the encoder has a
-	// quick way for that type.
-	img := &image.RGBA{Pix: m.pix, Stride: 4 * m.w, Rect: image.Rect(0, 0, m.w, m.h)}
-	err := stdjpeg.Encode(&out, img, &stdjpeg.Options{Quality: quality})
-	return out.Bytes(), err
 }

@@ -60,8 +60,8 @@ func photo(w, h int) *image.NRGBA {
 func noise(w, h int) *image.NRGBA {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	return draw(w, h, func(x, y int) color.NRGBA {
-		grain := 90 + rnd.IntN(40) + x*60/w
-		v := func() uint8 { return uint8(grain + rnd.IntN(36)) }
+		grain := 90 + rnd.IntN(34) + x*60/w
+		v := func() uint8 { return uint8(grain + rnd.IntN(20)) }
 		return color.NRGBA{v(), v(), v(), 255}
 	})
 }

@@ -10,15 +10,13 @@ type gifFile struct {
 	transparent              int    // index, or -1
 	litWidth                 int
 	data                     []byte // sub-blocks
-	order                    []int  // of interlaced rows: when each comes
 }
 
 // inspectGIF reads the screen, the first frame, and the structure of the rest:
 // block lengths alone, so a million frames cost nothing.
 func inspectGIF(data []byte, info *Info) error {
-	cut := func() error { return invalid("the GIF image is cut off") }
 	if len(data) < 13 {
-		return cut()
+		return errGIFCut
 	}
 	info.Kind = Palette
 	info.Width = int(binary.LittleEndian.Uint16(data[6:]))
@@ -28,7 +26,7 @@ func inspectGIF(data []byte, info *Info) error {
 	if data[10]&0x80 != 0 {
 		n := 3 << (data[10]&7 + 1)
 		if pos+n > len(data) {
-			return cut()
+			return errGIFCut
 		}
 		global = data[pos : pos+n]
 		pos += n
@@ -41,7 +39,7 @@ func inspectGIF(data []byte, info *Info) error {
 			pos = len(data)
 		case 0x21:
 			if pos+2 > len(data) {
-				return cut()
+				return errGIFCut
 			}
 			label := data[pos+1]
 			if label == 0xf9 && pos+7 < len(data) && data[pos+2] == 4 {
@@ -52,43 +50,17 @@ func inspectGIF(data []byte, info *Info) error {
 			}
 			end, ok := skipSubBlocks(data, pos+2)
 			if !ok {
-				return cut()
+				return errGIFCut
 			}
 			pos = end
 		case 0x2c:
-			if pos+10 > len(data) {
-				return cut()
+			frames++
+			// Only the first frame is looked at; the others are passed over.
+			end, err := gifFrame(data, pos, frames == 1, global, transparent, info)
+			if err != nil {
+				return err
 			}
-			d := data[pos:]
-			f := &gifFile{
-				left: int(binary.LittleEndian.Uint16(d[1:])), top: int(binary.LittleEndian.Uint16(d[3:])),
-				width: int(binary.LittleEndian.Uint16(d[5:])), height: int(binary.LittleEndian.Uint16(d[7:])),
-				interlaced: d[9]&0x40 != 0, palette: global, transparent: transparent,
-			}
-			flags := d[9]
-			pos += 10
-			if flags&0x80 != 0 {
-				n := 3 << (flags&7 + 1)
-				if pos+n > len(data) {
-					return cut()
-				}
-				f.palette = data[pos : pos+n]
-				pos += n
-			}
-			if pos >= len(data) {
-				return cut()
-			}
-			f.litWidth = int(data[pos])
-			f.data = data[pos+1:]
-			end, ok := skipSubBlocks(data, pos+1)
-			if !ok {
-				return cut()
-			}
-			f.data = data[pos+1 : end]
 			pos = end
-			if frames++; frames == 1 {
-				info.gif = f
-			}
 			transparent = -1
 		default:
 			// Browsers stop at garbage after a frame; before one it is damage.
@@ -118,6 +90,42 @@ func inspectGIF(data []byte, info *Info) error {
 	info.Animated = frames > 1
 	info.unclean("GIF is not kept")
 	return nil
+}
+
+var errGIFCut = invalid("the GIF image is cut off")
+
+// gifFrame reads the frame at pos, keeps it in info where it is the first, and
+// returns the position after it.
+func gifFrame(data []byte, pos int, first bool, palette []byte, transparent int, info *Info) (int, error) {
+	if pos+10 > len(data) {
+		return 0, errGIFCut
+	}
+	d := data[pos : pos+10]
+	pos += 10
+	if flags := d[9]; flags&0x80 != 0 {
+		n := 3 << (flags&7 + 1)
+		if pos+n > len(data) {
+			return 0, errGIFCut
+		}
+		palette = data[pos : pos+n]
+		pos += n
+	}
+	if pos >= len(data) {
+		return 0, errGIFCut
+	}
+	end, ok := skipSubBlocks(data, pos+1)
+	if !ok {
+		return 0, errGIFCut
+	}
+	if first {
+		info.gif = &gifFile{
+			left: int(binary.LittleEndian.Uint16(d[1:])), top: int(binary.LittleEndian.Uint16(d[3:])),
+			width: int(binary.LittleEndian.Uint16(d[5:])), height: int(binary.LittleEndian.Uint16(d[7:])),
+			interlaced: d[9]&0x40 != 0, palette: palette, transparent: transparent,
+			litWidth: int(data[pos]), data: data[pos+1 : end],
+		}
+	}
+	return end, nil
 }
 
 // skipSubBlocks passes over length-prefixed blocks up to the empty one.

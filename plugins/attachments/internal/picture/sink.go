@@ -42,10 +42,10 @@ type sink struct {
 }
 
 // newSink starts the goroutine that feeds the consumer. close must be called.
-func newSink(ctx context.Context, width int, convert *icc.Transform, to consumer) *sink {
+func newSink(ctx context.Context, width, height int, convert *icc.Transform, to consumer) *sink {
 	s := &sink{interrupted: ctx.Err, rowLen: 4 * width, convert: convert,
 		full: make(chan []byte, 2), free: make(chan []byte, 3), done: make(chan struct{})}
-	rows := max(1, stripBytes/s.rowLen)
+	rows := min(max(1, stripBytes/s.rowLen), height)
 	for range 3 {
 		s.free <- make([]byte, rows*s.rowLen)
 	}

@@ -1,0 +1,205 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/gif"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/webp"
+)
+
+// small has a small file of each format and kind.
+func small(t testing.TB) map[string][]byte {
+	t.Helper()
+	m := photo(21, 17)
+	lossy, err := webp.Encode(m.Pix, 21, 17, 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ramp := alphaRamp(21, 17)
+	alpha, err := webp.Encode(ramp.Pix, 21, 17, 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pal := image.NewPaletted(image.Rect(0, 0, 21, 17), color.Palette{color.Black, color.White, color.RGBA{200, 0, 0, 255}})
+	for i := range pal.Pix {
+		pal.Pix[i] = uint8(i % 3)
+	}
+	return map[string][]byte{
+		"png":            pngBytes(t, m),
+		"png interlaced": rawPNG(21, 17, 6, 16, true, false),
+		"png palette":    pngBytes(t, pal),
+		"jpeg":           jpegBytes(t, m, 85),
+		"jpeg scans":     cmykJPEG(t, 11, 9, 0, func(c, x, y int) uint8 { return uint8(c*50 + x*7 + y*5) }),
+		"webp":           lossy,
+		"webp alpha":     alpha,
+		"webp exif":      withWebPExif(lossy, 21, 17, exif(6, binary.LittleEndian)),
+		"gif":            gifBytes(t, &gif.GIF{Image: []*image.Paletted{pal}, Delay: []int{0}}),
+		"gif animated":   gifBytes(t, &gif.GIF{Image: []*image.Paletted{pal, pal}, Delay: []int{1, 1}}),
+	}
+}
+
+// attempt normalizes and fails the test on a panic, which Normalize turns into an
+// error, and on an error without a code.
+func attempt(t testing.TB, data []byte, limits attachment.Limits) (Normalized, error) {
+	t.Helper()
+	n, err := Normalize(context.Background(), data, "", limits)
+	if err != nil {
+		var coded *errs.Error
+		if !errors.As(err, &coded) {
+			t.Fatalf("an error without a code: %v", err)
+		}
+		if strings.Contains(err.Error(), "could not be processed") {
+			t.Fatalf("a panic: %v", err)
+		}
+	}
+	return n, err
+}
+
+// A file cut at any byte is refused. Only a GIF may show its first frame when
+// nothing but later ones, or the trailer, is missing.
+func TestTruncation(t *testing.T) {
+	for name, data := range small(t) {
+		t.Run(name, func(t *testing.T) {
+			whole := normalize(t, data, "", attachment.Limits{})
+			for n := range len(data) {
+				got, err := attempt(t, data[:n], attachment.Limits{})
+				if err == nil && (!strings.HasPrefix(name, "gif") || !bytes.Equal(got.Data, whole.Data)) {
+					t.Errorf("%d of %d bytes were accepted", n, len(data))
+				}
+				if err != nil && !errors.Is(err, errs.InvalidImage) {
+					t.Errorf("%d bytes: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// Flipped bits give an error or a picture, in a PNG always an error or the same.
+func TestFlippedBits(t *testing.T) {
+	for name, data := range small(t) {
+		t.Run(name, func(t *testing.T) {
+			whole := normalize(t, data, "", attachment.Limits{})
+			for i := range data {
+				for bit := range 8 {
+					if testing.Short() && (i*8+bit)%5 != 0 {
+						continue
+					}
+					bad := bytes.Clone(data)
+					bad[i] ^= 1 << bit
+					got, err := attempt(t, bad, attachment.Limits{MaxImagePixels: 1 << 12})
+					if err == nil && strings.HasPrefix(name, "png") && !bytes.Equal(got.Data, whole.Data) {
+						t.Errorf("bit %d of byte %d changed the picture", bit, i)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What another program could take for its own does not survive.
+func TestPolyglots(t *testing.T) {
+	payload := []byte("PK\x03\x04<script>alert(1)</script>%PDF-1.4")
+	for name, data := range small(t) {
+		files := map[string][]byte{"behind": append(bytes.Clone(data), payload...)}
+		switch name {
+		case "jpeg":
+			files["comment"] = withJPEGSegment(data, 0xfe, payload)
+			files["application"] = withJPEGSegment(data, 0xe9, payload)
+		case "png":
+			files["chunk"] = withPNGChunk(data, "zzZz", payload)
+		}
+		for where, file := range files {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				n := normalize(t, file, "", attachment.Limits{})
+				if bytes.Contains(n.Data, []byte("script")) || n.Passthrough {
+					t.Error("the payload survived")
+				}
+			})
+		}
+	}
+}
+
+// measure returns the bytes that f allocates in all, which is more than it ever
+// holds at once.
+func measure(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// Claims cost no memory, and the largest pictures that are admitted no more than
+// four bytes a pixel beside the fixed costs of the result.
+func TestMemory(t *testing.T) {
+	const side = 3000
+	limits := attachment.Limits{MaxImagePixels: side * side, NormalizedImageMaxDimension: 512}
+	const fixed = 24 << 20 // stripes, tables, the result and its encoders
+	frames := &bytes.Buffer{}
+	frames.WriteString("GIF89a\x08\x00\x08\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff")
+	one := []byte{0x2c, 0, 0, 0, 0, 8, 0, 8, 0, 0, 2, 7, 0x84, 0x8f, 0xa9, 0xcb, 0xed, 0x5d, 0x00, 0}
+	for range 500_000 {
+		frames.Write(one)
+	}
+	frames.WriteByte(0x3b)
+	for _, c := range []struct {
+		name  string
+		data  []byte
+		bound int64
+		ok    bool
+	}{
+		{"png bomb", hugePNG(60000, 60000), 1 << 20, false},
+		{"png bomb inside the limits", hugePNG(side, side), 4*side*side + fixed, false},
+		{"gif of many frames", frames.Bytes(), fixed, true},
+		{"png of 16 bits", rawPNG(side, side, 6, 16, false, false), fixed, true},
+		{"png of 16 bits, interlaced", rawPNG(side, side, 6, 16, true, false), 4*side*side + fixed, true},
+		{"jpeg", jpegBytes(t, gradient(side, side), 80), fixed, true},
+		{"jpeg with too many coefficients", cmykJPEG(t, side, side, 0, func(c, x, y int) uint8 { return uint8(x ^ y) }), fixed, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var err error
+			got := measure(func() { _, err = attempt(t, c.data, limits) })
+			if (err == nil) != c.ok {
+				t.Errorf("result: %v", err)
+			}
+			t.Logf("%d KiB", got>>10)
+			if got > c.bound {
+				t.Errorf("%d bytes allocated, bound %d", got, c.bound)
+			}
+		})
+	}
+}
+
+func fuzz(f *testing.F, prefix string) {
+	for name, data := range small(f) {
+		if strings.HasPrefix(name, prefix) {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		limits := attachment.Limits{MaxImagePixels: 1 << 16, MaxImageDimension: 4096, NormalizedImageMaxDimension: 64}
+		n, err := attempt(t, data, limits)
+		if err != nil {
+			return
+		}
+		again, err := attempt(t, n.Data, limits)
+		if err != nil || !again.Passthrough {
+			t.Errorf("the result is not in order: %v, %s", err, again.Reason)
+		}
+	})
+}
+
+func FuzzPNG(f *testing.F)  { fuzz(f, "png") }
+func FuzzJPEG(f *testing.F) { fuzz(f, "jpeg") }
+func FuzzWebP(f *testing.F) { fuzz(f, "webp") }
+func FuzzGIF(f *testing.F)  { fuzz(f, "gif") }
