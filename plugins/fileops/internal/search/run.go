@@ -110,14 +110,14 @@ func (w *walker) dir(d *sharedDir, path string, rules *gitignore.Dir, entries []
 			continue
 		}
 		var full string
-		if w.o.Include != nil || w.o.Exclude != nil || e.IsDir() {
+		if w.o.Include != nil || w.o.Types != nil || w.o.Exclude != nil || e.IsDir() {
 			full = walk.Join(path, e.Name)
 		}
 		if w.o.Exclude.Match(full, e.IsDir()) {
 			continue
 		}
 		if !e.IsDir() {
-			if w.o.Include != nil && !w.o.Include.Match(full, false) {
+			if w.o.Include != nil && !w.o.Include.Match(full, false) || w.o.Types != nil && !w.o.Types.Match(full, false) {
 				continue
 			}
 			if names = append(names, e.Name); len(names) == jobFiles && !flush() {

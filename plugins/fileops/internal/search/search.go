@@ -36,9 +36,10 @@ type Options struct {
 	Mode Mode
 	// Context is the number of lines shown before and after a match.
 	Context int
-	// Include, if not nil, keeps the files it matches and Exclude drops what
-	// it matches, by paths relative to the root of the search.
-	Include, Exclude *gitignore.Globs
+	// Include and Types, if not nil, keep the files they match; both must.
+	// Exclude drops what it matches. Paths are relative to the root of the
+	// search.
+	Include, Types, Exclude *gitignore.Globs
 	// Skip, if not nil, drops more entries by name.
 	Skip func(name string) bool
 	// Workers is the number of files searched at a time; 2 if 0.

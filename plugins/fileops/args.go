@@ -1,0 +1,235 @@
+package fileops
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// encode is json.Marshal for values that cannot fail, without the escaping of
+// <, > and &.
+func encode(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return strconv.Quote(err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// parseObject reads a JSON object and keeps numbers as they are spelled.
+func parseObject(data []byte) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var m map[string]any
+	if err := dec.Decode(&m); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("more than one value")
+	}
+	return m, nil
+}
+
+// arguments are the checked arguments of an operation. What was null or not
+// given is absent.
+type arguments map[string]any
+
+// checkArguments checks the caller's values against the operation's fields
+// and returns them in the forms that the accessors expect. A failure names
+// the first field that is wrong, in the order of the fields.
+func checkArguments(op *operation, given map[string]any) (arguments, *failure) {
+	args := arguments{}
+	var problem *failure
+	note := func(f *failure) {
+		if problem == nil {
+			problem = f
+		}
+	}
+	for i := range op.fields {
+		f := &op.fields[i]
+		v, ok := given[f.name]
+		if !ok || v == nil {
+			if f.required {
+				note(badArgument(f.name, "%s needs %s: %s", op.name, f.name, f.about))
+			}
+			continue
+		}
+		value, why := f.convert(v)
+		if why != "" {
+			note(badArgument(f.name, "%s must be %s", f.name, why))
+			continue
+		}
+		args[f.name] = value
+	}
+	for _, name := range sortedKeys(given) {
+		if op.field(name) == nil && given[name] != nil {
+			msg := fmt.Sprintf("%s has no argument %q", op.name, name)
+			var names []string
+			for _, f := range op.fields {
+				names = append(names, f.name)
+			}
+			if best := nearest(name, names); best != "" {
+				msg += fmt.Sprintf("; did you mean %q?", best)
+			}
+			note(badArgument(name, "%s", msg))
+		}
+	}
+	return args, problem
+}
+
+// convert returns the value in the form of its kind, or what it must be.
+func (f *field) convert(v any) (any, string) {
+	switch f.kind {
+	case text:
+		s, ok := v.(string)
+		if !ok {
+			return nil, "a string"
+		}
+		if f.enum != nil && !slices.Contains(f.enum, s) {
+			return nil, "one of " + strings.Join(f.enum, ", ")
+		}
+		return s, ""
+	case boolean:
+		if b, ok := v.(bool); ok {
+			return b, ""
+		}
+		return nil, "true or false"
+	case integer:
+		n, ok := wholeNumber(v)
+		if !ok {
+			return nil, "a whole number"
+		}
+		if n < f.min {
+			return nil, fmt.Sprintf("at least %d, not %d", f.min, n)
+		}
+		return n, ""
+	case texts:
+		list, ok := v.([]any)
+		if !ok {
+			return nil, "an array of strings"
+		}
+		out := make([]string, len(list))
+		for i, e := range list {
+			if out[i], ok = e.(string); !ok {
+				return nil, fmt.Sprintf("an array of strings; element %d is none", i)
+			}
+		}
+		return out, ""
+	case objects:
+		list, ok := v.([]any)
+		if !ok {
+			return nil, "an array of objects"
+		}
+		for i, e := range list {
+			if _, ok := e.(map[string]any); !ok {
+				return nil, fmt.Sprintf("an array of objects; element %d is none", i)
+			}
+		}
+		return list, ""
+	case object:
+		if m, ok := v.(map[string]any); ok {
+			return m, ""
+		}
+		return nil, "a JSON object, not a string with one"
+	}
+	return v, ""
+}
+
+// wholeNumber takes 10 and 10.0 alike, as JSON Schema does.
+func wholeNumber(v any) (int64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if i, err := n.Int64(); err == nil {
+		return i, true
+	}
+	x, err := n.Float64()
+	if err != nil || x != math.Trunc(x) {
+		return 0, false
+	}
+	// Beyond the range every bound is exceeded anyway.
+	if x >= math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	if x <= math.MinInt64 {
+		return math.MinInt64, true
+	}
+	return int64(x), true
+}
+
+func (a arguments) has(name string) bool { _, ok := a[name]; return ok }
+
+func (a arguments) text(name string) string { s, _ := a[name].(string); return s }
+
+func (a arguments) flag(name string) bool { b, _ := a[name].(bool); return b }
+
+func (a arguments) texts(name string) []string { l, _ := a[name].([]string); return l }
+
+// number returns an integer argument, or def where it was not given.
+func (a arguments) number(name string, def int64) int64 {
+	if n, ok := a[name].(int64); ok {
+		return n
+	}
+	return def
+}
+
+// count is number for values that are used as an int, cut to the range from 0
+// to most.
+func (a arguments) count(name string, def, most int) int {
+	return int(min(max(a.number(name, int64(def)), 0), int64(most)))
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// nearest returns the name that given is most likely a misspelling of, or "".
+func nearest(given string, names []string) string {
+	best, least := "", 1+max(1, len(given)/3)
+	for _, name := range names {
+		if d := distance(given, name); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance counts insertions, deletions, replacements and swaps of neighbours
+// between two short names.
+func distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 100
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,153 @@
+// Package fileops gives an agent operations on files and directories: as one
+// tool, file_ops_hub, which takes the operation as an argument, as a tool
+// each, or both.
+//
+// The operations work on any filesystem provider. What one lacks an optional
+// ability for answers unsupported_by_provider. A result is one JSON object; a
+// failed one says what kind of failure it is, whether trying again can help,
+// and gives a call that would do ([Kind]).
+//
+// What a deployment decides is in [Config] and not in the model's schema: the
+// directory that the operations are confined to, which of them there are, and
+// whether changes are approved first.
+package fileops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/fx"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/sandbox"
+	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
+)
+
+// Name is the name of the plugin.
+const Name = "fileops"
+
+// HubName is the name of the tool that has all operations behind it.
+const HubName = "file_ops_hub"
+
+// Register says which tools there are.
+type Register string
+
+// The choices. The default is Hub, which is what an agent needs.
+const (
+	Hub   Register = "hub"
+	Tools Register = "tools"
+	Both  Register = "both"
+)
+
+// Config is what a deployment decides. The zero value is the hub with all
+// operations, no sandbox root, and approval of changes.
+type Config struct {
+	// Register is "hub" (default), "tools" or "both".
+	Register Register `json:"register,omitempty"`
+	// SandboxRoot is the directory that every path must lie in, also after its
+	// symlinks are resolved; relative paths start from it. "" confines nothing,
+	// and relative paths start from the session's directory.
+	SandboxRoot string `json:"sandboxRoot,omitempty"`
+	// Allow turns the switches, such as "allow_delete", on or off; those it
+	// does not name are on.
+	Allow map[string]bool `json:"allow,omitempty"`
+	// NoApproval lets changes happen without asking.
+	NoApproval bool `json:"noApproval,omitempty"`
+	// BackupRoot is where backups go; "" is a folder beside each file.
+	BackupRoot string `json:"backupRoot,omitempty"`
+	// Progress, if not nil, hears of long scans: the operation and how many
+	// files or entries it has seen. It is called from the scan's goroutine.
+	Progress func(operation string, seen int) `json:"-"`
+}
+
+// BackupFolder is the folder for backups beside a file. Trees and searches
+// leave it out.
+const BackupFolder = ".fileops-backups"
+
+func (c Config) check() error {
+	if c.Register != Hub && c.Register != Tools && c.Register != Both {
+		return errs.New(errs.InvalidArgs, fmt.Sprintf("fileops: register must be %q, %q or %q, not %q", Hub, Tools, Both, c.Register))
+	}
+	for name := range c.Allow {
+		if !slices.Contains(Switches, name) {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("fileops: there is no switch %q; there are %s", name, strings.Join(Switches, ", ")))
+		}
+	}
+	return nil
+}
+
+// allows reports whether a switch is on.
+func (c Config) allows(name string) bool {
+	on, named := c.Allow[name]
+	return on || !named
+}
+
+// Switches are the names in [Config.Allow].
+var Switches = []string{
+	"allow_read_info", "allow_read_content", "allow_list_directory", "allow_search", "allow_file_tree",
+	"allow_diff", "allow_validate", "allow_write", "allow_edit", "allow_patch", "allow_copy", "allow_backup",
+	"allow_move", "allow_rollback", "allow_delete", "allow_batch",
+}
+
+// params are what the operations work with.
+type params struct {
+	fx.In
+
+	Scope    *plug.Scope
+	Bus      *event.Bus
+	Tools    *tool.Registry
+	FS       *plug.Service[vfs.FileSystem]
+	Approval *plug.Service[approval.Service]
+	Sandbox  *plug.Service[sandbox.Policy]
+}
+
+// Plugin returns the file operations as a plugin.
+func Plugin(cfg Config) plug.Plugin {
+	return plug.Plugin{
+		Name: Name,
+		Services: []plug.Declaration{
+			plug.Needs[vfs.FileSystem](),
+			plug.Uses[approval.Service](),
+			plug.Uses[sandbox.Policy](),
+		},
+		Options: fx.Invoke(func(p params) error { return register(cfg, p) }),
+	}
+}
+
+// ops is what the operations share.
+type ops struct {
+	cfg Config
+	params
+}
+
+func register(cfg Config, p params) error {
+	if cfg.Register == "" {
+		cfg.Register = Hub
+	}
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	o := &ops{cfg: cfg, params: p}
+	var defs []tool.Definition
+	if cfg.Register != Tools {
+		defs = append(defs, o.hub())
+	}
+	if cfg.Register != Hub {
+		for _, op := range operations {
+			if cfg.allows(op.enable) && !op.hubOnly {
+				defs = append(defs, o.single(op))
+			}
+		}
+	}
+	for _, d := range defs {
+		if _, err := p.Tools.Register(p.Scope, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}

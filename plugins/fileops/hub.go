@@ -1,0 +1,373 @@
+package fileops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/tool"
+)
+
+// envelope is what the hub returns of an operation that succeeded.
+type envelope struct {
+	Operation string `json:"operation"`
+	Summary   string `json:"summary"`
+	Result    any    `json:"result"`
+}
+
+// value is what the tools return: one JSON object, and whether it tells of a
+// failure.
+type value struct {
+	body   any
+	failed bool
+}
+
+// MarshalJSON encodes the object alone.
+func (v value) MarshalJSON() ([]byte, error) { return []byte(encode(v.body)), nil }
+
+// definition makes a tool of a body that never fails otherwise than in its
+// value.
+func definition(name, about string, input tool.Schema, parallel bool, run func(context.Context, *tool.Call) value) tool.Definition {
+	return tool.Definition{
+		Name: name, Description: about, Input: input, Output: tool.Schema(`{"type":"object"}`), Parallel: parallel,
+		Run: func(ctx context.Context, call *tool.Call) (any, error) { return run(ctx, call), nil },
+		Conforms: func(v any) bool {
+			_, ok := v.(value)
+			return ok
+		},
+		Decode: func(data json.RawMessage) (any, error) {
+			m, err := parseObject(data)
+			if err != nil {
+				return nil, err
+			}
+			_, failed := m["error"]
+			return value{body: m, failed: failed}, nil
+		},
+		Render: func(_ *tool.Call, v any) (tool.Rendered, error) {
+			val, ok := v.(value)
+			if !ok {
+				return tool.Rendered{}, fmt.Errorf("value of tool %q is a %T", name, v)
+			}
+			return tool.Rendered{Content: []llm.Block{llm.Text(encode(val.body))}, IsError: val.failed}, nil
+		},
+		CallCard: func(arguments json.RawMessage) (tool.Card, error) { return callCard(name, arguments) },
+	}
+}
+
+// callCard presents a call by its operation and path.
+func callCard(name string, arguments json.RawMessage) (tool.Card, error) {
+	m, err := parseObject(arguments)
+	if err != nil {
+		return tool.Card{}, err
+	}
+	title, path := name, ""
+	if op, ok := m["operation"].(string); ok && op != "" {
+		title = op
+	}
+	for _, key := range []string{"path", "file_path", "root_path", "directory_path", "search_path", "source_path"} {
+		if s, ok := m[key].(string); ok && s != "" {
+			path = s
+			break
+		}
+	}
+	if path != "" {
+		title += " " + path
+	}
+	return tool.Card{Kind: tool.GenericCard, Title: title, Path: path, Text: string(arguments)}, nil
+}
+
+// single makes an operation a tool of its own.
+func (o *ops) single(op *operation) tool.Definition {
+	return definition(op.name, op.about, op.schema(), !op.changes, func(ctx context.Context, call *tool.Call) value {
+		given, err := parseObject(call.Arguments)
+		if err != nil {
+			return o.failedSingle(op, nil, badArgument("", "the arguments are no JSON object: %v", err))
+		}
+		res, f := o.perform(ctx, call, op, given)
+		if f != nil {
+			return o.failedSingle(op, given, f)
+		}
+		return value{body: res}
+	})
+}
+
+func (o *ops) failedSingle(op *operation, given map[string]any, f *failure) value {
+	m := fields(f.partial)
+	if op.path != "" {
+		if p, ok := given[op.path]; ok && m[op.path] == nil {
+			m[op.path] = p
+		}
+	}
+	for k, v := range failureFields(f, f.field, op.corrected(given, f)) {
+		m[k] = v
+	}
+	return value{body: m, failed: true}
+}
+
+// fields is a struct's JSON object as a map.
+func fields(v any) map[string]any {
+	if v == nil {
+		return map[string]any{}
+	}
+	m, err := parseObject([]byte(encode(v)))
+	if err != nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func failureFields(f *failure, field string, correct map[string]any) map[string]any {
+	a := adviceFor[f.kind]
+	if f.action != "" {
+		a.action = f.action
+	}
+	m := map[string]any{
+		"error": f.message, "error_kind": f.kind, "terminal": a.terminal,
+		"retry_disposition": a.retry, "suggested_action": a.action,
+	}
+	if field != "" {
+		m["error_field"] = field
+	}
+	if correct != nil && a.retry != retryNot {
+		m["correct_call"] = correct
+	}
+	return m
+}
+
+// perform checks the arguments of an operation and runs it.
+func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given map[string]any) (result, *failure) {
+	args, problem := checkArguments(op, given)
+	if problem != nil {
+		return nil, problem
+	}
+	fs, release, err := o.FS.Acquire()
+	if err != nil {
+		return nil, asFailure(err, "")
+	}
+	defer release()
+	res, err := op.run(ctx, &request{ops: o, op: op, call: call, fs: fs, args: args})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, asFailure(err, op.path)
+	}
+	return res, nil
+}
+
+// corrected is a complete, valid call of the operation with the caller's own
+// values kept, as far as they are valid.
+func (op *operation) corrected(given map[string]any, f *failure) map[string]any {
+	out := map[string]any{}
+	for i := range op.fields {
+		fd := &op.fields[i]
+		v, ok := given[fd.name]
+		if ok && v != nil {
+			if _, why := fd.convert(v); why == "" {
+				out[fd.name] = v
+			}
+		}
+		if fix, fixed := f.fix[fd.name]; fixed {
+			if fix == nil {
+				delete(out, fd.name)
+			} else {
+				out[fd.name] = fix
+			}
+		}
+		if _, ok := out[fd.name]; !ok && fd.required {
+			out[fd.name] = fd.example
+		}
+	}
+	return out
+}
+
+const hubAbout = "Work on files and directories. Send the operation, the path it is about, and its other arguments as the JSON object config. " +
+	"A failed call says in error_kind what went wrong, in retry_disposition whether to send it again, and in correct_call a call that would do.\n\nOperations and their config (* must be given):"
+
+// hub makes one tool of all operations.
+func (o *ops) hub() tool.Definition {
+	var about strings.Builder
+	about.WriteString(hubAbout)
+	for _, op := range operations {
+		if !o.cfg.allows(op.enable) {
+			continue
+		}
+		fmt.Fprintf(&about, "\n- %s: %s", op.name, op.about)
+		var names []string
+		for _, f := range op.fields {
+			if f.name == op.path {
+				continue
+			}
+			name := f.name
+			if f.required {
+				name += "*"
+			}
+			names = append(names, name)
+		}
+		if names != nil {
+			about.WriteString(" config: " + strings.Join(names, ", "))
+		}
+	}
+	input := tool.Schema(`{"type":"object","properties":{` +
+		`"operation":{"type":"string","default":"","description":"The operation, for example view_file."},` +
+		`"path":{"type":"string","description":"The file or directory it is about; a relative path starts from the sandbox root, or else the session's directory."},` +
+		`"config":{"type":"object","description":"The other arguments of the operation, as a JSON object, not as a string."}` +
+		`},"required":["operation"],"additionalProperties":false}`)
+	return definition(HubName, about.String(), input, false, func(ctx context.Context, call *tool.Call) value {
+		given, err := parseObject(call.Arguments)
+		if err != nil {
+			given = map[string]any{}
+		}
+		return o.dispatch(ctx, call, given)
+	})
+}
+
+// dispatch runs one call of the hub.
+func (o *ops) dispatch(ctx context.Context, call *tool.Call, given map[string]any) value {
+	name, _ := given["operation"].(string)
+	op := operationNamed(name)
+	if op == nil {
+		return o.unknown(name, given)
+	}
+	if !o.cfg.allows(op.enable) {
+		f := refuse(OperationNotEnabled, "the operation %s is not enabled here", name)
+		return o.failedHub(name, f, f.field, nil, true)
+	}
+	args, f := op.merge(given)
+	if f == nil {
+		var res result
+		if res, f = o.perform(ctx, call, op, args); f == nil {
+			return value{body: o.success(op, res)}
+		}
+	}
+	return o.failedHub(name, f, op.hubField(f.field, given), op.hubCall(op.corrected(args, f)), false)
+}
+
+func (o *ops) success(op *operation, res result) any {
+	e := envelope{Operation: op.name, Summary: res.summary(), Result: res}
+	if x, ok := res.(interface{ hubFields() map[string]any }); ok {
+		m := fields(e)
+		for k, v := range x.hubFields() {
+			m[k] = v
+		}
+		return m
+	}
+	return e
+}
+
+// merge puts the hub's path and config together to the operation's arguments.
+func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
+	args := map[string]any{}
+	config, ok := given["config"].(map[string]any)
+	if given["config"] != nil && !ok {
+		return args, badArgument("config", "config must be a JSON object, not a string with one")
+	}
+	for k, v := range config {
+		args[k] = v
+	}
+	path, ok := given["path"].(string)
+	if !ok {
+		return args, nil
+	}
+	if op.path == "" {
+		if path == "" {
+			return args, nil
+		}
+		return args, badArgument("path", "%s takes no path", op.name)
+	}
+	if other, given := args[op.path]; given && other != nil && other != any(path) {
+		f := badArgument(op.path, "config.%s is %s, but path is %q; send one of them", op.path, encode(other), path)
+		args[op.path] = path
+		return args, f
+	}
+	args[op.path] = path
+	return args, nil
+}
+
+// hubField is where the caller of the hub finds an argument.
+func (op *operation) hubField(field string, given map[string]any) string {
+	if field == "" || field == "path" && op.path != "path" || field == "config" {
+		return field
+	}
+	config, _ := given["config"].(map[string]any)
+	if _, inConfig := config[field]; field == op.path && !inConfig {
+		return "path"
+	}
+	return "config." + field
+}
+
+func (op *operation) hubCall(args map[string]any) map[string]any {
+	call := map[string]any{"operation": op.name}
+	config := map[string]any{}
+	for k, v := range args {
+		if k == op.path {
+			call["path"] = v
+		} else {
+			config[k] = v
+		}
+	}
+	if len(config) > 0 {
+		call["config"] = config
+	}
+	return call
+}
+
+// unknown answers a call of an operation that there is not.
+func (o *ops) unknown(name string, given map[string]any) value {
+	enabled, _ := o.enabled()
+	msg := fmt.Sprintf("there is no operation %q", name)
+	if name == "" {
+		msg = "operation is empty; name one of enabled_operations"
+	}
+	f := refuse(InvalidOperation, "%s", msg).on("operation")
+	var correct map[string]any
+	if best := nearest(name, enabled); best != "" {
+		f.message += fmt.Sprintf("; did you mean %q?", best)
+		op := operationNamed(best)
+		args, _ := op.merge(given)
+		correct = op.hubCall(op.corrected(args, f))
+	}
+	return o.failedHub(name, f, f.field, correct, true)
+}
+
+func (o *ops) enabled() (on, off []string) {
+	for _, op := range operations {
+		if o.cfg.allows(op.enable) {
+			on = append(on, op.name)
+		} else {
+			off = append(off, op.name)
+		}
+	}
+	return on, off
+}
+
+func (o *ops) failedHub(name string, f *failure, field string, correct map[string]any, list bool) value {
+	m := failureFields(f, field, correct)
+	m["operation"] = name
+	m["summary"] = fmt.Sprintf("%s failed: %s", orOperation(name), f.message)
+	if f.partial != nil {
+		m["result"] = f.partial
+	}
+	if x, ok := f.partial.(interface{ hubFields() map[string]any }); ok {
+		for k, v := range x.hubFields() {
+			m[k] = v
+		}
+	}
+	if list {
+		on, off := o.enabled()
+		m["enabled_operations"] = on
+		if off != nil {
+			m["disabled_operations"] = off
+		}
+	}
+	return value{body: m, failed: true}
+}
+
+func orOperation(name string) string {
+	if name == "" {
+		return "the operation"
+	}
+	return name
+}

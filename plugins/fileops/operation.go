@@ -1,0 +1,125 @@
+package fileops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
+)
+
+// operation is one row of the table of operations.
+type operation struct {
+	name   string
+	enable string // the switch
+	about  string // for the model
+	// path is the field that the hub's path stands for; "" for none.
+	path   string
+	fields []field
+	// hubOnly keeps it from being a tool of its own.
+	hubOnly bool
+	// changes marks what needs a person's approval.
+	changes bool
+	run     func(context.Context, *request) (result, error)
+}
+
+// result is what an operation returns: a value that encodes as one JSON
+// object, and a line that says what it is.
+type result interface{ summary() string }
+
+// request is one call of an operation.
+type request struct {
+	*ops
+	op   *operation
+	call *tool.Call
+	fs   vfs.FileSystem
+	args arguments
+}
+
+// operations is the table, in the order in which they are named to the model.
+var operations = slices.Concat(readOperations)
+
+func operationNamed(name string) *operation {
+	for _, op := range operations {
+		if op.name == name {
+			return op
+		}
+	}
+	return nil
+}
+
+// field describes one argument of an operation.
+type field struct {
+	name     string
+	kind     kind
+	required bool
+	about    string
+	enum     []string
+	def      any   // default, for the schema
+	min      int64 // of integers
+	example  any   // for a call that would do, where the caller gave nothing
+}
+
+// kind is the JSON type of a field.
+type kind string
+
+const (
+	text    kind = "string"
+	integer kind = "integer"
+	boolean kind = "boolean"
+	texts   kind = "array" // of strings
+	objects kind = "array of objects"
+	object  kind = "object"
+	any_    kind = "any"
+)
+
+// schema writes the JSON Schema of an operation's arguments, the same to the
+// byte on every machine.
+func (op *operation) schema() tool.Schema {
+	var props, required []string
+	for _, f := range op.fields {
+		props = append(props, fmt.Sprintf("%s:%s", encode(f.name), f.schema()))
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := fmt.Sprintf(`{"type":"object","properties":{%s}`, strings.Join(props, ","))
+	if len(required) > 0 {
+		s += `,"required":` + encode(required)
+	}
+	return tool.Schema(s + `,"additionalProperties":false}`)
+}
+
+func (f field) schema() string {
+	var parts []string
+	switch f.kind {
+	case texts:
+		parts = append(parts, `"type":"array","items":{"type":"string"}`)
+	case objects:
+		parts = append(parts, `"type":"array","items":{"type":"object"}`)
+	case any_:
+	default:
+		parts = append(parts, `"type":`+encode(string(f.kind)))
+	}
+	if f.enum != nil {
+		parts = append(parts, `"enum":`+encode(f.enum))
+	}
+	if f.kind == integer {
+		parts = append(parts, fmt.Sprintf(`"minimum":%d`, f.min))
+	}
+	if f.def != nil {
+		parts = append(parts, `"default":`+encode(f.def))
+	}
+	return "{" + strings.Join(append(parts, `"description":`+encode(f.about)), ",") + "}"
+}
+
+func (op *operation) field(name string) *field {
+	for i := range op.fields {
+		if op.fields[i].name == name {
+			return &op.fields[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package fileops
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/gitignore"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/walk"
+)
+
+// base is the directory that relative paths start from.
+func (r *request) base() string {
+	if r.cfg.SandboxRoot != "" {
+		return r.cfg.SandboxRoot
+	}
+	return r.call.Cwd()
+}
+
+// resolve names the file that an argument is the path of, and refuses one
+// outside the sandbox root, by where its symlinks lead.
+func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error) {
+	given := r.args.text(field)
+	if strings.TrimSpace(given) == "" {
+		return vfs.Target{}, badArgument(field, "%s must be a path", field)
+	}
+	t, err := r.fs.Resolve(ctx, given, vfs.ResolveOptions{Cwd: r.base()})
+	if err != nil {
+		return t, asFailure(err, field).on(field)
+	}
+	if r.cfg.SandboxRoot == "" {
+		return t, nil
+	}
+	root, err := r.fs.Resolve(ctx, r.cfg.SandboxRoot, vfs.ResolveOptions{})
+	if err != nil {
+		return t, err
+	}
+	inside, err := r.fs.Contains(root, t)
+	if err != nil {
+		return t, err
+	}
+	if !inside {
+		return t, refuse(PathOutsideSandbox, "%q leads outside the directory that is open to you, %q",
+			vfs.DisplayName(given), vfs.DisplayName(root.Path)).on(field)
+	}
+	return t, nil
+}
+
+// existing resolves an argument and looks at what is there.
+func (r *request) existing(ctx context.Context, field string) (vfs.Target, vfs.Info, error) {
+	t, err := r.resolve(ctx, field)
+	if err != nil {
+		return t, vfs.Info{}, err
+	}
+	info, err := r.fs.Stat(ctx, t)
+	if err != nil {
+		return t, info, asFailure(err, field)
+	}
+	if !info.Exists() {
+		f := refuse(PathNotFound, "there is nothing at %q", shown(t)).on(field)
+		if err := r.absent(ctx, t); err != nil {
+			return t, info, err
+		}
+		return t, info, f
+	}
+	return t, info, nil
+}
+
+// absent tells the policies that nothing is at a target.
+func (r *request) absent(ctx context.Context, t vfs.Target) error {
+	return vfs.Observed.Send(ctx, r.Bus, vfs.Observation{Target: t, Absent: true, Actor: r.call})
+}
+
+// existingFile is existing for a regular file.
+func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, vfs.Info, error) {
+	t, info, err := r.existing(ctx, field)
+	switch {
+	case err != nil:
+		return t, info, err
+	case info.Type == vfs.Directory:
+		return t, info, refuse(NotAFile, "%q is a directory", shown(t)).on(field)
+	case info.Type != vfs.File:
+		return t, info, refuse(NotAFile, "%q is not a regular file", shown(t)).on(field)
+	}
+	return t, info, nil
+}
+
+// existingDir is existing for a directory.
+func (r *request) existingDir(ctx context.Context, field string) (vfs.Target, error) {
+	t, info, err := r.existing(ctx, field)
+	if err == nil && info.Type != vfs.Directory {
+		err = refuse(NotADirectory, "%q is not a directory", shown(t)).on(field)
+	}
+	return t, err
+}
+
+// shown is a target's path as people and models see it.
+func shown(t vfs.Target) string { return vfs.DisplayName(t.Path) }
+
+// maxAbove bounds how far up the ignore files of a directory are looked for.
+const maxAbove = 64
+
+// rulesAbove are the ignore rules in force in the directory t: those of the
+// repository that it is in, or, where there is none, of the directories below
+// the base of relative paths. Rules of t's own files are among them.
+func (r *request) rulesAbove(ctx context.Context, t vfs.Target, d walk.Dir) (*gitignore.Dir, error) {
+	entries, err := d.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := r.above(ctx, t, hasGit(entries))
+	if err != nil {
+		return nil, err
+	}
+	// From the outermost inwards; t itself is last.
+	var rules *gitignore.Dir
+	for i := len(chain) - 1; i >= 0; i-- {
+		if rules, err = enter(ctx, r.fs, chain[i], rules); err != nil {
+			return nil, err
+		}
+	}
+	if rules == nil {
+		return walk.RootRules(ctx, d, entries), nil
+	}
+	return walk.EnterExplicitRules(ctx, rules, path.Base(slashed(t.Path)), d, entries), nil
+}
+
+func enter(ctx context.Context, fs vfs.FileSystem, t vfs.Target, outer *gitignore.Dir) (*gitignore.Dir, error) {
+	d, err := walk.Open(ctx, fs, t)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if outer == nil {
+		return walk.RootRules(ctx, d, entries), nil
+	}
+	return walk.EnterExplicitRules(ctx, outer, path.Base(slashed(t.Path)), d, entries), nil
+}
+
+// above lists the directories above t whose ignore files count, the nearest
+// first.
+func (r *request) above(ctx context.Context, t vfs.Target, isRepository bool) ([]vfs.Target, error) {
+	if isRepository {
+		return nil, nil
+	}
+	var base vfs.Target
+	if dir := r.base(); dir != "" {
+		var err error
+		if base, err = r.fs.Resolve(ctx, dir, vfs.ResolveOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	var chain, counted []vfs.Target
+	for at := t; len(chain) < maxAbove && at.Key != base.Key; {
+		up := path.Dir(slashed(at.Path))
+		if up == slashed(at.Path) || up == "." {
+			break
+		}
+		parent, err := r.fs.Resolve(ctx, up, vfs.ResolveOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if r.cfg.SandboxRoot != "" {
+			if inside, err := r.fs.Contains(base, parent); err != nil || !inside {
+				return counted, err
+			}
+		}
+		chain = append(chain, parent)
+		git, err := r.fs.Resolve(ctx, up+"/.git", vfs.ResolveOptions{})
+		if err != nil {
+			return nil, err
+		}
+		info, err := r.fs.Lstat(ctx, git)
+		if err != nil && errs.CodeOf(err) != errs.Permission {
+			return nil, err
+		}
+		if info.Exists() || parent.Key == base.Key {
+			counted = chain
+		}
+		if info.Exists() {
+			break
+		}
+		at = parent
+	}
+	return counted, nil
+}
+
+func hasGit(entries []walk.Entry) bool {
+	for _, e := range entries {
+		if e.Name == ".git" {
+			return true
+		}
+	}
+	return false
+}
+
+// slashed is a path with slashes, whatever the system separates by.
+func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+
+// below is the path of an entry under a directory.
+func below(dir vfs.Target, rel string) string {
+	return strings.TrimSuffix(dir.Path, "/") + "/" + rel
+}
