@@ -31,6 +31,18 @@ type (
 		// error.
 		MakeDir(ctx context.Context, t Target, opts Options) error
 	}
+	// DirAttrSetter sets attributes of directories.
+	DirAttrSetter interface {
+		// SetDirAttr sets what attr holds on an existing directory. Anything else
+		// at t is FS_NOT_DIRECTORY.
+		SetDirAttr(ctx context.Context, t Target, attr Attr, opts Options) error
+	}
+	// VersionComparer compares versions that are not equal as strings.
+	VersionComparer interface {
+		// SameVersion reports whether a guard that demands want holds on the
+		// content that got was read from.
+		SameVersion(want, got Version) bool
+	}
 	// Renamer moves a file, symlink or directory within one provider.
 	Renamer interface {
 		// Rename moves from to to, atomically. Without replace an existing
@@ -175,6 +187,26 @@ func MakeDir(ctx context.Context, fs FileSystem, t Target, opts Options) error {
 	return v.MakeDir(ctx, t, opts)
 }
 
+// SetDirAttr sets attributes of a directory; see [DirAttrSetter].
+func SetDirAttr(ctx context.Context, fs FileSystem, t Target, attr Attr, opts Options) error {
+	v, err := need[DirAttrSetter](fs, "set attributes of", t.Path)
+	if err != nil {
+		return err
+	}
+	return v.SetDirAttr(ctx, t, attr, opts)
+}
+
+// SameVersion reports whether a guard that demands want would hold on the
+// content that got was read from. A provider that is no [VersionComparer] has
+// one version for one content.
+func SameVersion(fs FileSystem, want, got Version) bool {
+	if want == got {
+		return true
+	}
+	v, ok := As[VersionComparer](fs)
+	return ok && v.SameVersion(want, got)
+}
+
 // Rename moves a file, symlink or directory; see [Renamer].
 func Rename(ctx context.Context, fs FileSystem, from, to Target, replace bool, opts Options) error {
 	v, err := need[Renamer](fs, "rename", from.Path)
@@ -270,6 +302,12 @@ func Access(ctx context.Context, fs FileSystem, t Target) (readable, writable bo
 func Confines(fs FileSystem) bool {
 	c, ok := As[Confiner](fs)
 	return ok && c.Confines()
+}
+
+// Outside returns the error of a change that would leave [Options.Root].
+func Outside(t, root Target) error {
+	return &errs.Error{Code: errs.SandboxDenied, Op: "write", Path: t.Path,
+		Message: fmt.Sprintf("%s is outside of %s, which changes are confined to", quote(t.Path), quote(root.Path))}
 }
 
 // Denied returns the error of a change that the sandbox does not allow.

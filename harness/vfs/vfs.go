@@ -135,6 +135,10 @@ type Options struct {
 	Actor any
 	// Grant is the approved widening of the sandbox for this change, or nil.
 	Grant *sandbox.Grant
+	// Root confines the change where it is not zero: with every symlink resolved
+	// as it is at the moment of the change, each entry that changes lies at or
+	// below this directory. Otherwise the change is FS_SANDBOX_DENIED.
+	Root Target
 	// Exact turns off the diff basis limit: before and after text are always
 	// returned where the content is text.
 	Exact bool

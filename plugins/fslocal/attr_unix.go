@@ -80,3 +80,16 @@ func defaultRecoveryDir() string {
 
 // private reports whether a directory is this user's alone.
 func private(m meta) bool { return m.uid == uint32(os.Geteuid()) && m.mode&0o077 == 0 }
+
+// chmodDir sets the permission bits of a directory.
+func (d *Dir) chmodDir(name string, mode uint32) error {
+	sub, err := d.sub(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if sub.blind {
+		return unix.EACCES // opened for searching only; its owner can read it
+	}
+	return retry(func() error { return unix.Fchmod(sub.fd, mode) })
+}

@@ -83,6 +83,9 @@ func (f *FS) attempt(ctx context.Context, verb string, spots []spot, try int, fn
 		if err != nil {
 			return err
 		}
+		if err := within(s, path); err != nil {
+			return err
+		}
 		p := &place{fs: f, verb: verb, t: s.t, opts: s.opts, path: path, last: try == attempts}
 		places[i] = p
 		if f.fence != nil {

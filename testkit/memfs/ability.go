@@ -12,7 +12,7 @@ import (
 
 // change makes a change of the entries that targets name, with all of them
 // locked. Their paths are without symlinks but for the last part.
-func (f *FS) change(ctx context.Context, verb string, fn func(at []string) error, targets ...vfs.Target) error {
+func (f *FS) change(ctx context.Context, verb string, opts vfs.Options, fn func(at []string) error, targets ...vfs.Target) error {
 	keys := make([]string, len(targets))
 	for i, t := range targets {
 		key, err := keyOf(t)
@@ -33,9 +33,37 @@ func (f *FS) change(ctx context.Context, verb string, fn func(at []string) error
 		if err != nil {
 			return fail(verb, t.Path, err)
 		}
+		if err := within(t, p, opts.Root); err != nil {
+			return err
+		}
 		at[i] = p
 	}
 	return fail(verb, targets[0].Path, fn(at))
+}
+
+// within judges [vfs.Options.Root] for the entry at p.
+func within(t vfs.Target, p string, root vfs.Target) error {
+	if root.Key == "" || p == string(root.Key) || strings.HasPrefix(p, strings.TrimSuffix(string(root.Key), "/")+"/") {
+		return nil
+	}
+	return vfs.Outside(t, root)
+}
+
+// SetDirAttr implements [vfs.DirAttrSetter].
+func (f *FS) SetDirAttr(ctx context.Context, t vfs.Target, attr vfs.Attr, opts vfs.Options) error {
+	return f.change(ctx, "setdirattr", opts, func([]string) error {
+		n, err := f.at(string(t.Key))
+		switch {
+		case err != nil:
+			return err
+		case n == nil:
+			return fs.ErrNotExist
+		case n.typ != vfs.Directory:
+			return errNotDir
+		}
+		f.dress(n, attr)
+		return nil
+	}, t)
 }
 
 // take removes the entry at p, which must satisfy ok.
@@ -63,7 +91,7 @@ func (f *FS) take(p string, ok func(*node) error) error {
 
 // Remove implements [vfs.Remover].
 func (f *FS) Remove(ctx context.Context, t vfs.Target, opts vfs.Options) error {
-	return f.change(ctx, "remove", func(at []string) error {
+	return f.change(ctx, "remove", opts, func(at []string) error {
 		return f.take(at[0], func(n *node) error {
 			if n.typ != vfs.File && n.typ != vfs.Link {
 				return notRegular("remove", t)
@@ -85,8 +113,8 @@ func guardEntry(t vfs.Target, n *node, guard vfs.Guard) error {
 }
 
 // RemoveDir implements [vfs.DirRemover].
-func (f *FS) RemoveDir(ctx context.Context, t vfs.Target, _ vfs.Options) error {
-	return f.change(ctx, "removedir", func(at []string) error {
+func (f *FS) RemoveDir(ctx context.Context, t vfs.Target, opts vfs.Options) error {
+	return f.change(ctx, "removedir", opts, func(at []string) error {
 		return f.take(at[0], func(n *node) error {
 			switch {
 			case n.typ != vfs.Directory:
@@ -100,8 +128,8 @@ func (f *FS) RemoveDir(ctx context.Context, t vfs.Target, _ vfs.Options) error {
 }
 
 // MakeDir implements [vfs.DirMaker].
-func (f *FS) MakeDir(ctx context.Context, t vfs.Target, _ vfs.Options) error {
-	return f.change(ctx, "makedir", func([]string) error {
+func (f *FS) MakeDir(ctx context.Context, t vfs.Target, opts vfs.Options) error {
+	return f.change(ctx, "makedir", opts, func([]string) error {
 		p := string(t.Key)
 		n, err := f.at(p)
 		switch {
@@ -118,7 +146,7 @@ func (f *FS) MakeDir(ctx context.Context, t vfs.Target, _ vfs.Options) error {
 
 // Rename implements [vfs.Renamer].
 func (f *FS) Rename(ctx context.Context, from, to vfs.Target, replace bool, opts vfs.Options) error {
-	return f.change(ctx, "rename", func(at []string) error {
+	return f.change(ctx, "rename", opts, func(at []string) error {
 		n, err := f.at(at[0])
 		if err != nil {
 			return err
@@ -180,7 +208,10 @@ func (f *FS) place(p string, n *node) error {
 // Copy implements [vfs.Copier].
 func (f *FS) Copy(ctx context.Context, from, to vfs.Target, replace bool, opts vfs.Options) (int64, error) {
 	var size int64
-	err := f.change(ctx, "copy", func(at []string) error {
+	err := f.change(ctx, "copy", vfs.Options{}, func(at []string) error {
+		if err := within(to, at[1], opts.Root); err != nil {
+			return err
+		}
 		n, err := f.at(at[0])
 		switch {
 		case err != nil:
@@ -203,8 +234,8 @@ func (f *FS) Copy(ctx context.Context, from, to vfs.Target, replace bool, opts v
 }
 
 // Symlink implements [vfs.Linker].
-func (f *FS) Symlink(ctx context.Context, content string, t vfs.Target, _ vfs.Options) error {
-	return f.change(ctx, "symlink", func(at []string) error {
+func (f *FS) Symlink(ctx context.Context, content string, t vfs.Target, opts vfs.Options) error {
+	return f.change(ctx, "symlink", opts, func(at []string) error {
 		n := &node{typ: vfs.Link, mode: 0o777, modified: f.now(), link: content}
 		if err := f.mayPlace(at[0], n, t, false, vfs.Guard{}); err != nil {
 			return err

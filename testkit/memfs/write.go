@@ -48,6 +48,9 @@ func (f *FS) replace(ctx context.Context, verb string, t vfs.Target, attr vfs.At
 	if err := f.begin(ctx, verb, t); err != nil {
 		return vfs.WriteResult{}, err
 	}
+	if err := within(t, key, opts.Root); err != nil {
+		return vfs.WriteResult{}, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	old, err := f.judge(t, key, opts.Guard)
