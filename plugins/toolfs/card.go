@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
@@ -11,9 +12,14 @@ import (
 // Cards are made from arguments and logged results alone, so that a replay
 // shows what was shown.
 
-func callCard(name, path string) tool.Card {
-	path = vfs.DisplayName(path)
-	return tool.Card{Kind: tool.GenericCard, Title: name + " " + path, Path: path}
+// callCard presents a call before its result is known. What an edit or a write
+// is about to change is in its arguments.
+func callCard(kind tool.CardKind, name, path string, diffs ...textdiff.Card) tool.Card {
+	shown := vfs.DisplayName(path)
+	for i := range diffs {
+		diffs[i].Path = shown
+	}
+	return tool.Card{Kind: kind, Title: name + " " + shown, Path: shown, Lang: langFromPath(path), Diffs: diffs}
 }
 
 func diffCard(name, path string, r tool.Logged) (tool.Card, error) {
@@ -24,8 +30,7 @@ func diffCard(name, path string, r tool.Logged) (tool.Card, error) {
 	if meta.Diffs == nil {
 		return tool.Card{}, errors.New("metadata without diffs")
 	}
-	card := callCard(name, path)
-	card.Kind, card.Lang, card.Diffs = tool.DiffCard, langFromPath(path), meta.Diffs
+	card := callCard(tool.DiffCard, name, path, meta.Diffs...)
 	if len(meta.Diffs) == 0 {
 		card.Text = tool.Result{Content: r.Content}.Text()
 	}
@@ -40,8 +45,7 @@ func readCard(path string, r tool.Logged) (tool.Card, error) {
 	if meta.Path == "" || meta.Offset < 1 || meta.Lines == nil {
 		return tool.Card{}, errors.New("metadata without a window")
 	}
-	card := callCard("read", path)
-	card.Kind = tool.ReadCard
+	card := callCard(tool.ReadCard, "read", path)
 	card.Path = meta.Path
 	card.Lang, card.Offset, card.TotalLines, card.Lines = meta.Lang, meta.Offset, meta.TotalLines, meta.Lines
 	return card, nil

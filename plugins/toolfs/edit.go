@@ -6,6 +6,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
@@ -32,10 +33,12 @@ func (t *tools) edit(confined bool) tool.Definition {
 		Name: "edit",
 		Description: "Replace literal text in a text file. old_string must occur exactly once, " +
 			"unless replace_all is true. The file must have been read before.",
-		Input:      changeSchema(confined, editProperties, "file_path", "old_string", "new_string"),
-		Run:        t.runEdit,
-		Render:     renderEdit,
-		CallCard:   func(a editArgs) tool.Card { return callCard("edit", a.FilePath) },
+		Input:  changeSchema(confined, editProperties, "file_path", "old_string", "new_string"),
+		Run:    t.runEdit,
+		Render: renderEdit,
+		CallCard: func(a editArgs) tool.Card {
+			return callCard(tool.DiffCard, "edit", a.FilePath, textdiff.Card{OldText: &a.OldString, NewText: a.NewString})
+		},
 		ResultCard: func(a editArgs, r tool.Logged) (tool.Card, error) { return diffCard("edit", a.FilePath, r) },
 	}.Definition()
 }

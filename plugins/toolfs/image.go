@@ -32,7 +32,7 @@ func (t *tools) readImage() tool.Definition {
 		Parallel: true,
 		Run:      t.runReadImage,
 		Render:   renderImage,
-		CallCard: func(a imageArgs) tool.Card { return callCard("read_image", a.FilePath) },
+		CallCard: func(a imageArgs) tool.Card { return callCard(tool.GenericCard, "read_image", a.FilePath) },
 	}.Definition()
 }
 

@@ -41,7 +41,7 @@ func (t *tools) read() tool.Definition {
 		Parallel:   true,
 		Run:        t.runRead,
 		Render:     renderRead,
-		CallCard:   func(a readArgs) tool.Card { return callCard("read", a.FilePath) },
+		CallCard:   func(a readArgs) tool.Card { return callCard(tool.ReadCard, "read", a.FilePath) },
 		ResultCard: func(a readArgs, r tool.Logged) (tool.Card, error) { return readCard(a.FilePath, r) },
 	}.Definition()
 }

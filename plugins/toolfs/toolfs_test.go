@@ -19,6 +19,7 @@ import (
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
+	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fslocal"
@@ -315,4 +316,29 @@ func decodeValue(r tool.Result, v any) error {
 		return err
 	}
 	return json.Unmarshal(data, v)
+}
+
+func TestCallCardsShowWhatIsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	old := "a"
+	tests := []struct {
+		name, arguments string
+		want            tool.Card
+	}{
+		{"read", `{"file_path":"x/a.go"}`, tool.Card{Kind: tool.ReadCard, Title: "read x/a.go", Path: "x/a.go", Lang: "go"}},
+		{"write", `{"file_path":"n.md","content":"c"}`, tool.Card{Kind: tool.DiffCard, Title: "write n.md", Path: "n.md", Lang: "md",
+			Diffs: []textdiff.Card{{Path: "n.md", NewText: "c"}}}},
+		{"edit", `{"file_path":"n\u0007","old_string":"a","new_string":"b"}`, tool.Card{Kind: tool.DiffCard, Title: `edit n\a`, Path: `n\a`,
+			Diffs: []textdiff.Card{{Path: `n\a`, OldText: &old, NewText: "b"}}}},
+		{"edit", `{"file_path":7}`, tool.Card{Kind: tool.GenericCard, Title: "edit", Text: `{"file_path":7}`}},
+	}
+	for _, test := range tests {
+		d, err := w.Tools().Lookup(nil, test.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, d.PresentCall(test.arguments)); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", test.name, test.arguments, diff)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
@@ -29,10 +30,12 @@ func (t *tools) write(confined bool) tool.Definition {
 		Name: "write",
 		Description: "Create a text file, or replace one completely. Missing parent directories are made. " +
 			"An existing file must have been read before.",
-		Input:      changeSchema(confined, writeProperties, "file_path", "content"),
-		Run:        t.runWrite,
-		Render:     renderWrite,
-		CallCard:   func(a writeArgs) tool.Card { return callCard("write", a.FilePath) },
+		Input:  changeSchema(confined, writeProperties, "file_path", "content"),
+		Run:    t.runWrite,
+		Render: renderWrite,
+		CallCard: func(a writeArgs) tool.Card {
+			return callCard(tool.DiffCard, "write", a.FilePath, textdiff.Card{NewText: a.Content})
+		},
 		ResultCard: func(a writeArgs, r tool.Logged) (tool.Card, error) { return diffCard("write", a.FilePath, r) },
 	}.Definition()
 }
