@@ -229,7 +229,7 @@ func (r *run) checkEnd() {
 			}
 		}
 	}
-	if want, got := r.DistinctAttachments, r.out.DistinctAttachments; want != nil && (got == nil || *want != *got) {
+	if want, got := r.DistinctAttachments, r.out.DistinctAttachments; want != nil && *want != got {
 		r.out.fail("distinctAttachments", *want, got)
 	}
 }

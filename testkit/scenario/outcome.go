@@ -24,8 +24,8 @@ type Outcome struct {
 	OutsideAfter []File `json:"outsideAfter,omitempty"`
 	// Asks are the approvals that were asked.
 	Asks []Ask `json:"asks,omitempty"`
-	// DistinctAttachments is nil without a store.
-	DistinctAttachments *int `json:"distinctAttachments,omitempty"`
+	// DistinctAttachments is how many objects the store held, 0 without one.
+	DistinctAttachments int `json:"distinctAttachments,omitempty"`
 }
 
 // Result is what a step gave, in the form of [Expect].
@@ -46,6 +46,26 @@ type Result struct {
 
 	ref    *attachment.Ref
 	stored int64
+}
+
+// MarshalJSON gives the result of a call all of isError, code, content, value
+// and meta, with null for what it does not have.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	if r.IsError == nil {
+		return encode((*plain)(r)), nil
+	}
+	var code *string
+	if r.Code != "" {
+		code = &r.Code
+	}
+	return encode(struct {
+		*plain
+		Code    *string     `json:"code"`
+		Content []llm.Block `json:"content"`
+		Value   any         `json:"value"`
+		Meta    any         `json:"meta"`
+	}{(*plain)(r), code, orEmpty(r.Content), r.Value, r.Meta}), nil
 }
 
 // Difference is one thing that was not as expected.
@@ -79,9 +99,10 @@ func (o Outcome) Line(results bool) []byte {
 			After        []File    `json:"after"`
 			OutsideAfter []File    `json:"outsideAfter"`
 			Asks         []Ask     `json:"asks"`
+
+			DistinctAttachments int `json:"distinctAttachments"`
 		}
-		v = whole{Outcome: o, Results: orEmpty(o.Results), After: orEmpty(o.After),
-			OutsideAfter: orEmpty(o.OutsideAfter), Asks: orEmpty(o.Asks)}
+		v = whole{o, orEmpty(o.Results), orEmpty(o.After), orEmpty(o.OutsideAfter), orEmpty(o.Asks), o.DistinctAttachments}
 	}
 	return encode(v)
 }

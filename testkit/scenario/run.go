@@ -311,19 +311,19 @@ func (r *run) finish(ctx context.Context) {
 	r.checkEnd()
 }
 
-// attachments counts the objects in the store; nil without one.
-func (r *run) attachments(ctx context.Context) (*int, error) {
+// attachments counts the objects in the store, if there is one.
+func (r *run) attachments(ctx context.Context) (int, error) {
 	store, release, err := plug.ServiceOf[attachment.Store](r.deployment.Context()).Acquire()
 	if err != nil {
-		return nil, nil
+		return 0, nil
 	}
 	defer release()
 	n := 0
 	for _, err := range store.List(ctx) {
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		n++
 	}
-	return &n, nil
+	return n, nil
 }

@@ -239,7 +239,7 @@ func TestEachMismatchIsReported(t *testing.T) {
 		{"asked too much", `{"compose":{"approval":{"answers":[]}},"steps":[{"call":"ask"}],"expect":[null],"asks":[]}`, "asks[0]"},
 		{"not asked", `{"steps":[],"expect":[],"asks":[{"toolName":"a","reason":"b"}]}`, "asks[0]"},
 		{"asked for another reason", `{"steps":[{"call":"ask"}],"expect":[null],"asks":[{"toolName":"ask","reason":"b"}]}`, "asks[0]"},
-		{"attachments without a store", `{"steps":[],"expect":[],"distinctAttachments":0}`, "distinctAttachments"},
+		{"attachments without a store", `{"steps":[],"expect":[],"distinctAttachments":1}`, "distinctAttachments"},
 		{"other tools", `{"steps":[{"prompt":true}],"expect":[{"tools":[{"name":"say","required":["text"],"properties":{}}]}]}`, "steps[0].tools"},
 		{"other properties", `{"steps":[{"prompt":true}],"expect":[{"tools":[{"name":"ask","required":["q"],"properties":{"q":{"type":"string"}}},{"name":"save","required":[],"properties":{}},
 			{"name":"say","required":["text"],"properties":{"text":{"type":"number"}}},{"name":"where","required":[],"properties":{}}]}]}`,
@@ -306,9 +306,9 @@ func TestLine(t *testing.T) {
 	if got := string(out.Line(false)); got != want+"}" {
 		t.Errorf("without results\n got %s\nwant %s", got, want+"}")
 	}
-	want += `,"results":[{"isError":false,"text":"<{{cwd}}/x> {{base}}/ws2","content":[{"type":"text","text":"<{{cwd}}/x> {{base}}/ws2"}],"value":{"p":"{{base}}/out"},"meta":1},null,` +
-		`{"isError":true,"code":"X","text":"Error: no","content":[{"type":"text","text":"Error: no"}]}],` +
-		`"after":[{"path":"t","text":"in {{cwd}}"},{"path":"u","sha256":"a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d93818987832eb89","bytes":1}],"outsideAfter":[],"asks":[]}`
+	want += `,"results":[{"isError":false,"text":"<{{cwd}}/x> {{base}}/ws2","code":null,"content":[{"type":"text","text":"<{{cwd}}/x> {{base}}/ws2"}],"value":{"p":"{{base}}/out"},"meta":1},null,` +
+		`{"isError":true,"text":"Error: no","code":"X","content":[{"type":"text","text":"Error: no"}],"value":null,"meta":null}],` +
+		`"after":[{"path":"t","text":"in {{cwd}}"},{"path":"u","sha256":"a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d93818987832eb89","bytes":1}],"outsideAfter":[],"asks":[],"distinctAttachments":0}`
 	if got := string(out.Line(true)); got != want {
 		t.Errorf("with results\n got %s\nwant %s", got, want)
 	}
