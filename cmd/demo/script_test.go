@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -28,7 +30,14 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", home) // scenarios want a place that is no temp directory
 			env.Setenv("TERM", "xterm")
-			return nil
+			// Files whose content has no place in a script.
+			odd := filepath.Join(env.WorkDir, ".odd")
+			env.Setenv("ODD", odd)
+			return errors.Join(
+				os.Mkdir(odd, 0o755),
+				os.WriteFile(filepath.Join(odd, "hostile.txt"), []byte("a \u202e b\x1b[31m c\n"), 0o644),
+				os.WriteFile(filepath.Join(odd, "binary"), []byte("a\x00b\n"), 0o644),
+			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"empty":  empty,
