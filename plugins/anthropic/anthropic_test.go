@@ -56,7 +56,8 @@ func FuzzStream(f *testing.F) { wiretest.Fuzz(f, fromJSON) }
 func TestFaults(t *testing.T) {
 	wiretest.Faults(t, wiretest.Server{
 		Make: func(t testing.TB, baseURL string, idle time.Duration, transport http.RoundTripper) llm.Adapter {
-			return open(t, anthropic.Config{BaseURL: baseURL, APIKey: wiretest.Key, IdleTimeoutSeconds: int(idle / time.Second), Transport: transport})
+			return open(t, anthropic.Config{BaseURL: baseURL, APIKey: wiretest.Key, IdleTimeoutSeconds: int(idle / time.Second),
+				MaxResponseBytes: 4 << 20, Transport: transport})
 		},
 		Begin: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n" +
 			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +

@@ -57,7 +57,8 @@ func FuzzStream(f *testing.F) { wiretest.Fuzz(f, fromJSON) }
 func TestFaults(t *testing.T) {
 	wiretest.Faults(t, wiretest.Server{
 		Make: func(t testing.TB, baseURL string, idle time.Duration, transport http.RoundTripper) llm.Adapter {
-			return open(t, openai.Config{BaseURL: baseURL, APIKey: wiretest.Key, IdleTimeoutSeconds: int(idle / time.Second), Transport: transport})
+			return open(t, openai.Config{BaseURL: baseURL, APIKey: wiretest.Key, IdleTimeoutSeconds: int(idle / time.Second),
+				MaxResponseBytes: 4 << 20, Transport: transport})
 		},
 		Begin: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"par\"}}]}\n\n",
 		Rest: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"tial\"},\"finish_reason\":\"stop\"}]}\n\n" +
