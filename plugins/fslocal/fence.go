@@ -34,9 +34,13 @@ type Change struct {
 	Options vfs.Options
 }
 
-// OpMakeDir is the Op of making a directory, the only change for which a gate
-// may name its own root.
-const OpMakeDir = "make directory"
+// The operations for which a gate may name its own root, since they leave a
+// directory as it is.
+const (
+	OpWrite   = "write"
+	OpEdit    = "edit"
+	OpMakeDir = "make directory"
+)
 
 // Gate is where one change may be made. The zero Gate allows it anywhere.
 type Gate struct {

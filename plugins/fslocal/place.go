@@ -170,7 +170,7 @@ func (p *place) open() error {
 		rel = p.path
 		enter = OpenDir
 	} else if rel == "" {
-		// The gate's root itself: only asked for to make sure that it exists.
+		// The gate's root itself, which has no name below it.
 		dir, err := p.gate.Root.sub("")
 		p.dir = dir
 		return err
@@ -227,8 +227,11 @@ func (p *place) leave() {
 
 // stat describes the entry; nothing is there while its directory is missing.
 func (p *place) stat() (meta, error) {
-	if len(p.missing) > 0 {
+	switch {
+	case len(p.missing) > 0:
 		return meta{}, nil
+	case p.name == "":
+		return p.dir.self()
 	}
 	return p.dir.stat(p.name)
 }

@@ -67,9 +67,6 @@ func (f *FS) RemoveDir(ctx context.Context, t vfs.Target, opts vfs.Options) erro
 func (f *FS) MakeDir(ctx context.Context, t vfs.Target, opts vfs.Options) error {
 	return f.change(ctx, OpMakeDir, []spot{{t: t, opts: opts}}, func(ps []*place) (err error) {
 		p := ps[0]
-		if p.name == "" {
-			return nil // the root of its gate
-		}
 		m, err := p.stat()
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func checkText(t vfs.Target, data []byte) error {
 // WriteBytes implements [vfs.ByteWriter].
 func (f *FS) WriteBytes(ctx context.Context, t vfs.Target, data []byte, attr vfs.Attr, opts vfs.Options) (vfs.WriteResult, error) {
 	return f.replace(ctx, t, opts, replacement{
-		verb: "write",
+		verb: OpWrite,
 		next: func([]byte) ([]byte, error) { return data, nil },
 		size: int64(len(data)),
 		attr: attr,
@@ -68,7 +68,7 @@ func (f *FS) WriteBytes(ctx context.Context, t vfs.Target, data []byte, attr vfs
 // EditText implements [vfs.FileSystem].
 func (f *FS) EditText(ctx context.Context, t vfs.Target, e vfs.Edit, opts vfs.Options) (vfs.WriteResult, error) {
 	return f.replace(ctx, t, opts, replacement{
-		verb:  "edit",
+		verb:  OpEdit,
 		next:  func(before []byte) ([]byte, error) { return vfs.ApplyEdit(t, before, e) },
 		edits: true,
 	})
