@@ -73,7 +73,8 @@ func (s *stream) run(ctx context.Context, models *llm.Registry, req llm.Request)
 	case !ended:
 		return s.broken("ended the answer without saying why")
 	case reason.Kind == llm.FinishError:
-		return s.fail(llm.Server, reason.Message)
+		// A refusal or a content filter: the same request would end the same way.
+		return s.fail("", reason.Message)
 	case reason.Kind == llm.FinishAborted:
 		return s.fail(llm.Network, "the provider broke the answer off")
 	case len(s.acc.Blocks()) == 0:
