@@ -5,17 +5,24 @@ import (
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/plugins/approve"
 	"github.com/bridle-go/bridle/plugins/attachments"
+	"github.com/bridle-go/bridle/plugins/fileops"
 	"github.com/bridle-go/bridle/plugins/fslocal"
 	"github.com/bridle-go/bridle/plugins/fspolicy"
 	"github.com/bridle-go/bridle/plugins/models"
+	"github.com/bridle-go/bridle/plugins/sandbox"
 	"github.com/bridle-go/bridle/plugins/toolfs"
 )
 
 // Options describe a deployment. A nil part is absent from it.
 type Options struct {
-	FS     fslocal.Config
-	Policy *fspolicy.Config
-	Tools  toolfs.Config
+	FS fslocal.Config
+	// Sandbox is the policy of a confining filesystem, which then takes the
+	// place of the plain one.
+	Sandbox *sandbox.PolicyConfig
+	Policy  *fspolicy.Config
+	Tools   toolfs.Config
+	// FileOps are the file operations, beside the file tools.
+	FileOps *fileops.Config
 	// Attachments is the image store. While it is mounted there is read_image.
 	Attachments *attachments.Config
 	// Approval is the approval service; its answerers are plugins of their own.
@@ -33,7 +40,15 @@ func Default(dir string) Options {
 
 // Plugins returns the plugins of a deployment.
 func Plugins(o Options) []plug.Plugin {
-	plugins := []plug.Plugin{fslocal.Plugin(o.FS), toolfs.Plugin(o.Tools)}
+	plugins := []plug.Plugin{toolfs.Plugin(o.Tools)}
+	if o.Sandbox != nil {
+		plugins = append(plugins, sandbox.Plugin(o.FS), sandbox.PolicyPlugin(*o.Sandbox))
+	} else {
+		plugins = append(plugins, fslocal.Plugin(o.FS))
+	}
+	if o.FileOps != nil {
+		plugins = append(plugins, fileops.Plugin(*o.FileOps))
+	}
 	if o.Policy != nil {
 		plugins = append(plugins, fspolicy.Plugin(*o.Policy))
 	}

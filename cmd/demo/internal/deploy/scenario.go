@@ -1,14 +1,15 @@
 package deploy
 
 import (
-	"errors"
 	"path/filepath"
 
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/plugins/approve"
 	"github.com/bridle-go/bridle/plugins/attachments"
+	"github.com/bridle-go/bridle/plugins/fileops"
 	"github.com/bridle-go/bridle/plugins/models"
+	"github.com/bridle-go/bridle/plugins/sandbox"
 	"github.com/bridle-go/bridle/plugins/toolfs"
 	"github.com/bridle-go/bridle/testkit/scenario"
 	"github.com/bridle-go/bridle/testkit/script"
@@ -23,6 +24,16 @@ func Scenario(s scenario.Setup) ([]plug.Plugin, error) {
 	o.FS.DiffBasisMaxBytes = s.FS.DiffBasisMaxBytes
 	o.FS.RecoveryDir = filepath.Join(s.Home, "recovery")
 	o.Tools = toolfs.Config(s.ToolFS)
+	if s.Sandbox != nil {
+		o.Sandbox = &sandbox.PolicyConfig{Mode: s.Sandbox.Mode}
+	}
+	if s.FileOps != nil {
+		o.FileOps = &fileops.Config{Register: fileops.Register(s.FileOps.Register), Allow: s.FileOps.Allow,
+			NoApproval: !s.FileOps.RequireApproval}
+		if s.FileOps.SandboxRoot {
+			o.FileOps.SandboxRoot = s.Workspace
+		}
+	}
 	if s.Attachments != nil {
 		o.Attachments = &attachments.Config{Dir: filepath.Join(s.Home, "attachments"), Limits: *s.Attachments}
 	}
@@ -39,12 +50,5 @@ func Scenario(s scenario.Setup) ([]plug.Plugin, error) {
 			Models:   []llm.ModelInfo{{Model: scenario.ModelName, InputModalities: s.Model.InputModalities}},
 		}).Plugin())
 	}
-	var missing []error
-	if s.Sandbox != nil {
-		missing = append(missing, errors.New("this build has no sandboxed filesystem"))
-	}
-	if s.FileOps != nil {
-		missing = append(missing, errors.New("this build has no file operations"))
-	}
-	return plugins, errors.Join(missing...)
+	return plugins, nil
 }
