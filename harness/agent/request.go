@@ -11,11 +11,11 @@ import (
 	"github.com/bridle-go/bridle/harness/session"
 )
 
-// contextPlugin signs the runtime-context snapshots, and snapshotForm tells
+// ContextPlugin signs the runtime-context snapshots, and SnapshotForm tells
 // them from other messages of plugins.
 const (
-	contextPlugin = "bridle/prompt"
-	snapshotForm  = "snapshot"
+	ContextPlugin = "bridle/prompt"
+	SnapshotForm  = "snapshot"
 )
 
 // runtimeContext returns the snapshot to put in front of the model, and
@@ -29,7 +29,7 @@ func (t *turn) runtimeContext() (llm.Message, bool) {
 	last := ""
 	messages := t.session.Messages()
 	for i := len(messages) - 1; i >= 0; i-- {
-		if s := messages[i].Source; s.Kind == llm.FromPlugin && s.Form == snapshotForm {
+		if s := messages[i].Source; s.Kind == llm.FromPlugin && s.Form == SnapshotForm {
 			last = messages[i].Text()
 			break
 		}
@@ -37,7 +37,7 @@ func (t *turn) runtimeContext() (llm.Message, bool) {
 	if text == last {
 		return llm.Message{}, false
 	}
-	source := llm.Source{Kind: llm.FromPlugin, Plugin: contextPlugin, Form: snapshotForm}
+	source := llm.Source{Kind: llm.FromPlugin, Plugin: ContextPlugin, Form: SnapshotForm}
 	for _, s := range sections {
 		source.Sections = append(source.Sections, llm.Section{Name: s.Name, Text: s.Text})
 	}

@@ -25,6 +25,10 @@ type Config struct {
 	// Clock gives the time of events. A log's times never go back, whatever
 	// it says. Default: time.Now.
 	Clock func() time.Time
+	// TimeOf, where it is not nil, is asked first for the time of an event by
+	// its number: a replay gives events the times they had. Where it is not ok
+	// the clock counts.
+	TimeOf func(seq int64) (t time.Time, ok bool)
 	// NewID gives the ids of sessions and messages. Default: random UUIDs.
 	NewID func() string
 	// KnownTypes are event types, beside the core ones, that the deployment
@@ -178,7 +182,7 @@ func (s *Session) append(events []Event, keepTime bool) ([]Event, error) {
 	for i := range out {
 		out[i].Seq = s.state.events + int64(i)
 		if !keepTime || out[i].Time == 0 {
-			out[i].Time = now
+			out[i].Time = s.timeOf(out[i].Seq, now)
 		}
 	}
 	if err := s.backend.append(out); err != nil {
@@ -198,6 +202,15 @@ func (s *Session) append(events []Event, keepTime bool) ([]Event, error) {
 	s.deliveries = append(s.deliveries, out...)
 	s.deliver()
 	return out, nil
+}
+
+func (s *Session) timeOf(seq, now int64) int64 {
+	if s.config.TimeOf != nil {
+		if t, ok := s.config.TimeOf(seq); ok {
+			return t.UnixMilli()
+		}
+	}
+	return now
 }
 
 // check makes sure that the event is one line of JSON.

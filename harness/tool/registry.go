@@ -174,6 +174,15 @@ func (r *Registry) Lookup(agent *Agent, name string) (Definition, error) {
 	return reg.Definition, nil
 }
 
+// MayRetry reports whether a call whose result is not known can be made again
+// without a second effect: its tool is one that may run in parallel, because
+// it changes nothing. It is what a session store wants as Config.MayRetry; of
+// a tool that is not there it says no.
+func (r *Registry) MayRetry(name, _ string) bool {
+	d, err := r.Lookup(nil, name)
+	return err == nil && d.Parallel
+}
+
 func (r *Registry) lookup(agent *Agent, name string) (*registered, error) {
 	view := viewOf(agent)
 	if view.allows(name) {

@@ -1,0 +1,276 @@
+package replay
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/session"
+)
+
+func (r *run) differ(d *Difference) {
+	if d == nil {
+		return
+	}
+	d.Recorded, d.Replayed = string(r.spell([]byte(d.Recorded))), string(r.spell([]byte(d.Replayed)))
+	r.report.Differences = append(r.report.Differences, *d)
+}
+
+// foldTo brings the fold of the recording up to before index i.
+func (r *run) foldTo(i int) {
+	for ; r.at < i; r.at++ {
+		_ = r.recorded.Apply(r.plan.events[r.at]) // events of plugins are in no fold
+	}
+}
+
+// compareRequest compares a request with the recorded one: the conversation as
+// the logs have it, and the fixed part.
+func (r *run) compareRequest(t *turnPlan, s *stepPlan, _ llm.Request) {
+	r.foldTo(s.asked)
+	r.report.Requests++
+	where := fmt.Sprintf("request of turn %d, step %d", t.n, s.n)
+	event := int64(s.asked)
+	if d := differ(event, where, r.conversation(r.recorded.Messages()), r.conversation(r.session.Messages())); d != nil {
+		r.differ(d)
+		return
+	}
+	recorded, _ := r.recorded.RequestHeader()
+	replayed, _ := r.session.RequestHeader()
+	r.differ(differ(event, where, r.head(recorded.Header, recorded.Header), r.head(replayed.Header, recorded.Header)))
+}
+
+// conversation returns messages as they are compared.
+func (r *run) conversation(messages []llm.Message) json.RawMessage {
+	list := []json.RawMessage{}
+	for _, m := range messages {
+		if r.plan.foreign && isSnapshot(m) {
+			continue
+		}
+		if !r.plan.exact {
+			m.ID = ""
+		}
+		list = append(list, m.AppendJSON(nil))
+	}
+	return encode(map[string]any{"messages": list})
+}
+
+// head returns the fixed part of a request without what like leaves open.
+func (r *run) head(h, like session.RequestHead) json.RawMessage {
+	out := map[string]any{"provider": h.Config.Provider, "model": h.Config.Model, "options": h.Config.Extra}
+	if like.System != nil && !marked(like.System, systemMark) {
+		out["system"] = h.System
+	}
+	if like.Tools != nil && !marked(like.Tools, toolsMark) {
+		out["tools"] = h.Tools
+	}
+	return encode(out)
+}
+
+// made is a call with its result, as a log has them.
+type made struct {
+	call    session.ToolCall
+	result  session.ToolResult
+	event   int64
+	outcome Outcome
+}
+
+// calls reads the results of a log in order.
+func calls(events []session.Event) []made {
+	type key struct {
+		turn, step int
+		id         string
+	}
+	asked := map[key]session.ToolCall{}
+	var out []made
+	for _, e := range events {
+		switch e.Type {
+		case session.TypeAssistantMessage:
+			var b session.AssistantMessage
+			_ = e.Decode(&b)
+			for _, c := range b.Message.ToolCalls() {
+				asked[key{b.Turn, b.Step, c.ID}] = session.ToolCall{Turn: b.Turn, Step: b.Step, CallID: c.ID, Name: c.Name, Arguments: c.Arguments}
+			}
+		case session.TypeToolCall:
+			var b session.ToolCall
+			_ = e.Decode(&b)
+			asked[key{b.Turn, b.Step, b.CallID}] = b
+		case session.TypeToolResult:
+			var b session.ToolResult
+			_ = e.Decode(&b)
+			for _, block := range b.Message.Content {
+				if block.Type != llm.ToolResultBlock {
+					continue
+				}
+				call, ok := asked[key{b.Turn, b.Step, block.ToolCallID}]
+				if !ok {
+					call = session.ToolCall{Turn: b.Turn, Step: b.Step, CallID: block.ToolCallID}
+				}
+				out = append(out, made{call, b, e.Seq, Outcome{
+					Content: llm.AppendBlocks(nil, block.Content), IsError: block.IsError, Error: b.Error, Meta: b.Meta,
+				}})
+			}
+		}
+	}
+	return out
+}
+
+// finish compares what the session logged since it was opened with the
+// recording up to before index cut. After that another session goes on.
+func (r *run) finish(cut int) error {
+	log := &session.Log{Header: r.session.Header()}
+	for e, err := range r.session.Events() {
+		if err != nil {
+			return err
+		}
+		log.Events = append(log.Events, e)
+	}
+	r.report.Log = log
+	added := log.Events[min(r.opened, len(log.Events)):]
+	r.made = append(r.made, calls(added)...)
+	if r.plan.exact {
+		r.compareEvents(added, cut)
+	}
+	r.compareEnds(added, cut)
+	return nil
+}
+
+// compareEvents compares the added events with the recorded ones, byte by
+// byte.
+func (r *run) compareEvents(added []session.Event, cut int) {
+	for i, recorded := range r.plan.events[min(r.from, cut):cut] {
+		if i >= len(added) {
+			r.differ(&Difference{Event: recorded.Seq, Where: recorded.Type, Recorded: string(recorded.AppendJSON(nil)), Replayed: spell(absent{})})
+			return
+		}
+		a, b := recorded.AppendJSON(nil), added[i].AppendJSON(nil)
+		if string(a) == string(b) {
+			continue
+		}
+		d := differ(recorded.Seq, recorded.Type, a, b)
+		if d == nil { // the same value in another spelling
+			d = &Difference{Event: recorded.Seq, Where: recorded.Type, Recorded: string(a), Replayed: string(b)}
+		}
+		r.differ(d)
+		return // what follows a difference tells nothing new
+	}
+	if n := cut - r.from; n < len(added) && cut == len(r.plan.events) {
+		r.differ(&Difference{Event: -1, Where: added[n].Type, Recorded: spell(absent{}), Replayed: string(added[n].AppendJSON(nil))})
+	}
+}
+
+// compareEnds compares how turns ended, and how many steps they had.
+func (r *run) compareEnds(added []session.Event, cut int) {
+	ends := map[int]session.EndReason{}
+	steps := map[int]int{}
+	for _, e := range added {
+		switch e.Type {
+		case session.TypeTurnEnd:
+			var b session.TurnEnd
+			_ = e.Decode(&b)
+			ends[b.Turn] = b.Reason
+		case session.TypeStepStart:
+			var b session.StepStart
+			_ = e.Decode(&b)
+			steps[b.Turn]++
+		}
+	}
+	for _, t := range r.plan.turns {
+		if t.start < r.from || t.start >= cut || t.cut {
+			continue
+		}
+		where := fmt.Sprintf("end of turn %d", t.n)
+		if len(t.steps) != steps[t.n] {
+			r.differ(&Difference{Event: int64(t.end - 1), Where: where, Path: "steps", Recorded: fmt.Sprint(len(t.steps)), Replayed: fmt.Sprint(steps[t.n])})
+		} else if replayed := ends[t.n]; replayed.Kind != t.reason.Kind || replayed.Code != t.reason.Code {
+			r.differ(&Difference{Event: int64(t.end - 1), Where: where, Path: "reason",
+				Recorded: reason(t.reason), Replayed: reason(replayed)})
+		}
+	}
+}
+
+func reason(r session.EndReason) string {
+	text := r.Kind
+	if r.Code != "" {
+		text += " " + r.Code
+	}
+	if r.Message != "" {
+		text += ": " + r.Message
+	}
+	return text
+}
+
+// compareCalls compares the results of all calls.
+func (r *run) compareCalls() {
+	type key struct {
+		turn, step int
+		id         string
+	}
+	keyOf := func(m made) key { return key{m.call.Turn, m.call.Step, m.call.CallID} }
+	replayed := map[key][]made{}
+	for _, m := range r.made {
+		replayed[keyOf(m)] = append(replayed[keyOf(m)], m)
+	}
+	for _, m := range calls(r.plan.events) {
+		c := Call{Event: m.event, Turn: m.call.Turn, Step: m.call.Step, ID: m.call.CallID, Name: m.call.Name,
+			Arguments: string(r.spell([]byte(m.call.Arguments))), Recorded: r.spelled(m.outcome)}
+		name := c.Name
+		if name == "" {
+			name = "a call that is not recorded"
+		}
+		where := fmt.Sprintf("result of %s (%s)", name, c.ID)
+		switch again := replayed[keyOf(m)]; {
+		case m.event < int64(r.plan.seed):
+			c.Skipped, c.Equal = "it was copied from another session", true
+		case r.plan.afterCut(m.event):
+			c.Skipped, c.Equal = "it was written because the process ended", true
+		case len(again) == 0:
+			r.differ(&Difference{Event: m.event, Where: where, Recorded: string(encode(m.outcome)), Replayed: spell(absent{})})
+		default:
+			outcome := r.spelled(again[0].outcome)
+			c.Replayed = &outcome
+			replayed[keyOf(m)] = again[1:]
+			d := differ(m.event, where, encode(c.Recorded), encode(outcome))
+			c.Equal = d == nil
+			r.differ(d)
+		}
+		r.report.Calls = append(r.report.Calls, c)
+	}
+	for _, m := range r.made {
+		if left := replayed[keyOf(m)]; len(left) > 0 && !r.plan.inCutTurn(m.call.Turn) {
+			replayed[keyOf(m)] = left[1:]
+			r.differ(&Difference{Event: -1, Where: fmt.Sprintf("result of %s (%s)", m.call.Name, m.call.CallID),
+				Recorded: spell(absent{}), Replayed: string(encode(m.outcome))})
+		}
+	}
+}
+
+func (r *run) spelled(o Outcome) Outcome {
+	o.Content, o.Meta = r.spell(o.Content), r.spell(o.Meta)
+	return o
+}
+
+// afterCut reports whether an event was written by somebody else than the
+// loop.
+func (p *plan) afterCut(event int64) bool {
+	return slices.ContainsFunc(p.turns, func(t *turnPlan) bool { return t.cut && event >= int64(t.cutAt) && event < int64(t.end) })
+}
+
+func (p *plan) inCutTurn(n int) bool {
+	return slices.ContainsFunc(p.turns, func(t *turnPlan) bool { return t.cut && t.n == n })
+}
+
+// compareAll ends a replay.
+func (r *run) compareAll() error {
+	if err := r.finish(len(r.plan.events)); err != nil {
+		return err
+	}
+	r.compareCalls()
+	for _, what := range r.player.extra {
+		r.differ(&Difference{Event: -1, Where: what, Recorded: spell(absent{}), Replayed: "a request"})
+	}
+	// What is not in the recording comes last: it follows from what is.
+	slices.SortStableFunc(r.report.Differences, func(a, b Difference) int { return cmp.Compare(uint64(a.Event), uint64(b.Event)) })
+	return nil
+}

@@ -1,0 +1,343 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/session"
+	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
+)
+
+// player stands for the model and the person, and for the clock.
+type player struct {
+	plan   *plan
+	models []llm.ModelInfo
+	// compare is called with each request, from the goroutine of the loop.
+	compare func(t *turnPlan, s *stepPlan, r llm.Request)
+
+	mu       sync.Mutex
+	session  *session.Session
+	turn     *turnPlan // the running one
+	cancel   context.CancelCauseFunc
+	done     int // shared events so far
+	fed      int // inputs so far
+	drawn    int // ids so far
+	spare    int // ids that are not in the recording
+	attempts map[[2]int]int
+	answered map[string]int
+	extra    []string      // requests that are not in the recording
+	grown    chan struct{} // closed when an event was appended
+}
+
+func newPlayer(p *plan, models []llm.ModelInfo) *player {
+	return &player{plan: p, models: models, attempts: map[[2]int]int{}, answered: map[string]int{}, grown: make(chan struct{})}
+}
+
+var errStopped = errors.New("the recorded turn was stopped here")
+
+// config is the clock and the ids of the replayed session.
+func (p *player) config(types []string) session.Config {
+	c := session.Config{KnownTypes: types, NewID: p.newID, Clock: func() time.Time { return time.UnixMilli(0) }}
+	if p.plan.exact {
+		c.TimeOf = func(seq int64) (time.Time, bool) {
+			if seq >= int64(len(p.plan.events)) {
+				return time.Time{}, false
+			}
+			return time.UnixMilli(p.plan.events[seq].Time), true
+		}
+	}
+	return c
+}
+
+func (p *player) newID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn < len(p.plan.ids) {
+		p.drawn++
+		return p.plan.ids[p.drawn-1].id
+	}
+	p.spare++
+	return fmt.Sprintf("replay-%d", p.spare)
+}
+
+// use makes s the session that is replayed, at index i of the recording.
+func (p *player) use(s *session.Session, i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.session, p.done = s, p.plan.sharedBefore(i)
+	for p.drawn < len(p.plan.ids) && p.plan.ids[p.drawn].index < i {
+		p.drawn++
+	}
+	for p.fed < len(p.plan.inputs) && p.plan.inputs[p.fed].index < i {
+		p.fed++
+	}
+	s.Subscribe(p.follow)
+}
+
+// follow is told of each event of the replay, within its Append.
+func (p *player) follow(e session.Event) {
+	p.mu.Lock()
+	if p.plan.shared(e) {
+		p.done++
+	}
+	close(p.grown)
+	p.grown = make(chan struct{})
+	turn, cancel := p.turn, p.cancel
+	ended := turn != nil && e.Type == session.TypeTurnEnd
+	stop := turn != nil && turn.cancelAfter >= 0 && p.done >= turn.cancelAfter
+	if ended {
+		p.turn = nil // what is said between turns is for the driver to feed
+	}
+	p.mu.Unlock()
+	if ended || stop {
+		cancel(errStopped)
+	}
+	if turn != nil && !ended {
+		_ = p.feed() // an input that the log refuses shows as a difference
+	}
+}
+
+// feed appends the inputs that are due.
+func (p *player) feed() error {
+	for {
+		p.mu.Lock()
+		if p.fed == len(p.plan.inputs) || p.plan.inputs[p.fed].after > p.done {
+			p.mu.Unlock()
+			return nil
+		}
+		e, s := p.plan.inputs[p.fed].event, p.session
+		p.fed++
+		p.mu.Unlock()
+		if _, err := s.Append(e); err != nil {
+			return err
+		}
+	}
+}
+
+// begin makes t the running turn.
+func (p *player) begin(t *turnPlan, cancel context.CancelCauseFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn, p.cancel = t, cancel
+}
+
+func (p *player) running() *turnPlan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turn
+}
+
+// plugin puts the player in the place of the model and the person.
+func (p *player) plugin() plug.Plugin {
+	return plug.Plugin{
+		Name:     "replay",
+		Services: []plug.Declaration{plug.Needs[*llm.Registry]()},
+		Options: fx.Invoke(func(registry *plug.Service[*llm.Registry], bus *event.Bus, scope *plug.Scope) error {
+			approval.Answer.On(bus, scope, p.answer, event.First())
+			tool.Execute.On(bus, scope, p.execute, event.First())
+			if p.plan.exact {
+				vfs.Observed.On(bus, scope, p.inOrder, event.First())
+			}
+			return registry.While(scope, func(scope *plug.Scope, r *llm.Registry) error {
+				for _, provider := range p.providers() {
+					undo, err := r.Register(scope.Owner(), adapter{p, provider})
+					if err != nil {
+						return err
+					}
+					scope.Add(undo)
+				}
+				return nil
+			})
+		}),
+	}
+}
+
+// registry is a plugin with a model registry, for deployments that have none.
+func registry() plug.Plugin {
+	return plug.Plugin{Name: "replay-models", Services: []plug.Declaration{plug.Provides[*llm.Registry]()},
+		Options: fx.Provide(func() *llm.Registry { return new(llm.Registry) })}
+}
+
+func (p *player) providers() []string {
+	var out []string
+	for _, t := range p.plan.turns {
+		if id := route(t).Provider; !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// route is the recorded route of a turn. A turn that ended before its first
+// request has none, and an agent needs one.
+func route(t *turnPlan) session.RequestConfig {
+	c := t.config
+	if c.Provider == "" {
+		c.Provider = "replay"
+	}
+	if c.Model == "" {
+		c.Model = "replay"
+	}
+	return c
+}
+
+// answer gives the recorded answer to a question.
+func (p *player) answer(ctx context.Context, q approval.Question, next event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
+	p.mu.Lock()
+	recorded := p.plan.answers[q.CallID]
+	n := p.answered[q.CallID]
+	p.answered[q.CallID]++
+	p.mu.Unlock()
+	if n >= len(recorded) {
+		return next(ctx, q)
+	}
+	switch d := recorded[n]; d.Outcome {
+	case approval.Cancelled:
+		return approval.Cancelled, context.Cause(ctx)
+	case approval.Unavailable:
+		return next(ctx, q) // nobody could answer then, and nobody is here now
+	default:
+		return d.Outcome, nil
+	}
+}
+
+// execute stops a turn in the body of a call, where the recording shows that.
+func (p *player) execute(ctx context.Context, c *tool.Call, next event.Next[*tool.Call, any]) (any, error) {
+	p.mu.Lock()
+	turn, cancel := p.turn, p.cancel
+	p.mu.Unlock()
+	if turn != nil && turn.cancelIn == c.ID {
+		cancel(errStopped)
+	}
+	return next(ctx, c)
+}
+
+// patience is how long an observation waits for its turn. It runs out only
+// where a replay differs from the recording.
+const patience = 2 * time.Second
+
+// inOrder lets calls that run at once tell what they saw in the recorded
+// order.
+func (p *player) inOrder(ctx context.Context, o vfs.Observation) error {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		p.mu.Lock()
+		early, grown := p.early(o), p.grown
+		p.mu.Unlock()
+		if !early {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-timeout.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// early reports whether the recording has other observations before this one
+// that the replay has yet to make.
+func (p *player) early(o vfs.Observation) bool {
+	for _, e := range p.plan.events[min(p.plan.seed+p.done, len(p.plan.events)):] {
+		if e.Type != session.TypeObserved {
+			return false // it is not in the recording, or its turn has come
+		}
+		var b session.Observed
+		if e.Decode(&b) == nil && b.Key == string(o.Target.Key) {
+			return e.Seq != int64(p.plan.seed+p.done)
+		}
+	}
+	return false
+}
+
+// adapter is the model of one provider.
+type adapter struct {
+	*player
+	provider string
+}
+
+var _ llm.Adapter = adapter{}
+
+func (a adapter) Provider() string { return a.provider }
+
+func (a adapter) Models(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
+
+// ResolveModel knows what the caller said. Of another model it says that it
+// takes images: whether the recorded one did shows in the results.
+func (a adapter) ResolveModel(model string) (llm.ModelInfo, error) {
+	for _, m := range a.models {
+		if m.Model == model && (m.Provider == "" || m.Provider == a.provider) {
+			return m, nil
+		}
+	}
+	return llm.ModelInfo{Provider: a.provider, Model: model, InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput}}, nil
+}
+
+// Stream gives the recorded answer.
+func (a adapter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		t, s, at := a.attempt(r)
+		if at == nil {
+			yield(llm.Chunk{}, &recordedError{text: "the recording has no such request", code: errs.InvalidArgs})
+			return
+		}
+		a.compare(t, s, r)
+		for _, c := range at.chunks {
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+		switch {
+		case ctx.Err() != nil, at.cut:
+			a.stop()
+			yield(llm.Chunk{}, &llm.Error{Class: llm.Cancelled, Provider: r.Provider, Model: r.Model, Err: errStopped})
+		case at.failed != nil:
+			yield(llm.Chunk{}, at.failed)
+		}
+	}
+}
+
+func (p *player) stop() {
+	p.mu.Lock()
+	cancel := p.cancel
+	p.mu.Unlock()
+	cancel(errStopped)
+}
+
+// attempt returns the recorded attempt that the running request is, or nil.
+func (p *player) attempt(r llm.Request) (*turnPlan, *stepPlan, *attempt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	step := p.session.OpenStep()
+	if p.turn == nil {
+		return nil, nil, nil
+	}
+	s := p.turn.steps[step]
+	key := [2]int{p.turn.n, step}
+	n := p.attempts[key]
+	p.attempts[key]++
+	if s == nil || n >= len(s.attempts) {
+		p.extra = append(p.extra, fmt.Sprintf("request of turn %d, step %d", p.turn.n, step))
+		return nil, nil, nil
+	}
+	return p.turn, s, s.attempts[n]
+}
