@@ -2,6 +2,7 @@ package fileops
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"strings"
 
@@ -24,7 +25,7 @@ func (r *request) base() string {
 func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error) {
 	given := r.args.text(field)
 	if strings.TrimSpace(given) == "" {
-		return vfs.Target{}, badArgument(field, "%s must be a path", field)
+		return vfs.Target{}, badArgument(field, "%s must name a file or directory", field).with(field, r.op.field(field).example)
 	}
 	t, err := r.fs.Resolve(ctx, given, vfs.ResolveOptions{Cwd: r.base()})
 	if err != nil {
@@ -59,13 +60,47 @@ func (r *request) existing(ctx context.Context, field string) (vfs.Target, vfs.I
 		return t, info, asFailure(err, field)
 	}
 	if !info.Exists() {
-		f := refuse(PathNotFound, "there is nothing at %q", shown(t)).on(field)
 		if err := r.absent(ctx, t); err != nil {
 			return t, info, err
 		}
-		return t, info, f
+		return t, info, r.notFound(ctx, t, field)
 	}
 	return t, info, nil
+}
+
+// maxSiblings bounds the names among which a missing one is looked for.
+const maxSiblings = 10_000
+
+// notFound is the failure of a path with nothing at it. It names an entry
+// beside it that may have been meant.
+func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *failure {
+	f := refuse(PathNotFound, "there is nothing at %q", shown(t)).on(field)
+	dir, name := path.Split(slashed(t.Path))
+	parent, err := r.fs.Resolve(ctx, dir, vfs.ResolveOptions{})
+	if err != nil {
+		return f
+	}
+	if r.cfg.SandboxRoot != "" {
+		// The parent is inside, or the path itself would have been refused;
+		// listing the root's own parent is not possible this way.
+		if root, err := r.fs.Resolve(ctx, r.cfg.SandboxRoot, vfs.ResolveOptions{}); err != nil || root.Key == t.Key {
+			return f
+		}
+	}
+	entries, err := vfs.ReadDir(ctx, r.fs, parent)
+	if err != nil || len(entries) > maxSiblings {
+		return f
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
+	if best := nearest(name, names); best != "" {
+		f.message += fmt.Sprintf("; did you mean %q?", vfs.DisplayName(best))
+		given := slashed(r.args.text(field))
+		f.with(field, strings.TrimSuffix(given, path.Base(given))+best)
+	}
+	return f
 }
 
 // absent tells the policies that nothing is at a target.
