@@ -1,5 +1,7 @@
 package jpeg
 
+import "encoding/binary"
+
 // lutBits is the length of the codes that one table look-up resolves; nearly
 // all codes of real files are no longer.
 const lutBits = 9
@@ -75,6 +77,19 @@ type bitReader struct {
 }
 
 func (b *bitReader) fill() {
+	if b.n <= 56 && b.pos+8 <= len(b.data) {
+		v := binary.BigEndian.Uint64(b.data[b.pos:])
+		const ones, tops = 0x0101010101010101, 0x8080808080808080
+		if (^v-ones)&v&tops == 0 {
+			// No byte is 255: as many as fit are taken at once. The bits of the next
+			// one that come along are the same when it is taken itself.
+			b.acc |= v >> b.n
+			k := (64 - b.n) >> 3
+			b.pos += k
+			b.n += 8 * k
+			return
+		}
+	}
 	for b.n <= 56 {
 		if b.pos >= len(b.data) {
 			b.padByte()
