@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +19,9 @@ var _ vfs.DirOpener = (*FS)(nil)
 
 // openedDir is a [vfs.Dir]: one system call opens a child of it.
 type openedDir struct {
-	dir  *Dir
-	path string // for errors
+	dir    *Dir
+	path   string // for errors
+	listed atomic.Bool
 }
 
 // OpenDir implements [vfs.DirOpener]. Other systems than Linux do without it,
@@ -36,7 +38,7 @@ func (f *FS) OpenDir(ctx context.Context, t vfs.Target) (vfs.Dir, error) {
 	if err != nil {
 		return nil, fail("open", t.Path, err)
 	}
-	return &openedDir{dir, t.Path}, nil
+	return &openedDir{dir: dir, path: t.Path}, nil
 }
 
 func (d *openedDir) child(name string) string { return strings.TrimSuffix(d.path, "/") + "/" + name }
@@ -53,7 +55,7 @@ func (d *openedDir) OpenDir(_ context.Context, name string) (vfs.Dir, error) {
 		}
 		return nil, fail("open", d.child(name), err)
 	}
-	return &openedDir{&Dir{fd: fd}, d.child(name)}, nil
+	return &openedDir{dir: &Dir{fd: fd}, path: d.child(name)}, nil
 }
 
 // direntBuffer is what one call asks of the kernel: some 400 entries.
@@ -61,12 +63,16 @@ const direntBuffer = 16 << 10
 
 // Entries implements [vfs.Dir].
 func (d *openedDir) Entries(ctx context.Context) ([]vfs.Child, error) {
-	// A handle of its own keeps concurrent listings apart.
-	fd, err := retryFd(func() (int, error) { return unix.Openat(d.dir.fd, ".", dirFlags, 0) })
-	if err != nil {
-		return nil, fail("list", d.path, err)
+	fd := d.dir.fd
+	if d.dir.blind || d.listed.Swap(true) {
+		// The place of a listing belongs to the handle, so that another one,
+		// also at the same time, takes a handle of its own.
+		var err error
+		if fd, err = retryFd(func() (int, error) { return unix.Openat(d.dir.fd, ".", dirFlags, 0) }); err != nil {
+			return nil, fail("list", d.path, err)
+		}
+		defer unix.Close(fd)
 	}
-	defer unix.Close(fd)
 	var out []vfs.Child
 	buf := make([]byte, direntBuffer)
 	for {

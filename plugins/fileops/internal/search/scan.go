@@ -63,7 +63,8 @@ type scanner struct {
 	before  finder
 	dfa     *dfa
 	buf     []byte
-	stream  int // size of the buffer for files that do not fit
+	stream  int    // size of the buffer for files that do not fit
+	large   []byte // that buffer, once there was one
 
 	content   bool // matches are wanted, not only their number
 	context   int

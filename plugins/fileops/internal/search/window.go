@@ -18,7 +18,7 @@ type window struct {
 	start int       // where the part not yet searched begins; a line begins there
 	line  int       // the number of that line
 	lines int       // up to where line feeds are counted into line
-	own   []byte    // the buffer for files that are longer than the scanner's
+	moved bool      // buf is no longer the scanner's small buffer
 }
 
 // bigBuffer is the size beyond which only one worker may hold a buffer.
@@ -72,7 +72,7 @@ func (w *window) countTo(i int) {
 
 // read reads more behind what is there, in a larger buffer if need be.
 func (w *window) read(ctx context.Context) error {
-	if len(w.buf) == cap(w.buf) || w.own == nil {
+	if len(w.buf) == cap(w.buf) || !w.moved {
 		size := max(w.s.stream, 2*cap(w.buf))
 		if size > bigBuffer && !w.s.holdsBig {
 			select {
@@ -82,9 +82,12 @@ func (w *window) read(ctx context.Context) error {
 				return ctx.Err()
 			}
 		}
-		w.own = make([]byte, len(w.buf), size)
-		copy(w.own, w.buf)
-		w.buf = w.own
+		if size > cap(w.s.large) {
+			w.s.large = make([]byte, size)
+		}
+		// The content may be in the large buffer already, at its beginning.
+		w.buf = w.s.large[:copy(w.s.large, w.buf)]
+		w.moved = true
 	}
 	space := w.buf[len(w.buf):cap(w.buf)]
 	if int64(len(space)) > w.left {
@@ -104,9 +107,11 @@ func (w *window) read(ctx context.Context) error {
 	return err
 }
 
+// release gives back a very large buffer. One of ordinary size is kept for the
+// next file.
 func (w *window) release() {
 	if w.s.holdsBig {
-		w.s.holdsBig = false
+		w.s.holdsBig, w.s.large = false, nil
 		<-w.s.big
 	}
 }
