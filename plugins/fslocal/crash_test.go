@@ -10,7 +10,9 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,11 +79,12 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	alive, err := f.stageIn(d, "a", "", 0o600)
+	alive, err := f.stageIn(context.Background(), d, "a", "", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer alive.Close()
+	f.patience = time.Millisecond
 	for slot := 1; slot < 4; slot++ {
 		put(t, filepath.Join(dir, stageName("a", "", slot)), "dead")
 	}
@@ -94,6 +97,78 @@ func TestSweep(t *testing.T) {
 		want[0], want[1] = want[1], want[0]
 	}
 	wantNames(t, dir, want...)
+}
+
+// TestTurns lets several processes count in one file, each guarded by what it
+// read. Every success must be in the file: between the processes of this
+// package there is no gap at all.
+func TestTurns(t *testing.T) {
+	each := "60"
+	if testing.Short() {
+		each = "20"
+	}
+	f, dir := newFS(t)
+	path := filepath.Join(dir, "a")
+	put(t, path, "")
+	var cmds []*exec.Cmd
+	for range 4 {
+		cmd := helper(t, "count", path, each)
+		cmd.Stdout = os.Stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	n, _ := strconv.Atoi(each)
+	if got := mustRead(t, f, target(t, f, "a")).Content; len(got) != 4*n {
+		t.Errorf("%d of %d changes are in the file", len(got), 4*n)
+	}
+	wantNames(t, dir, "a")
+}
+
+// TestOldFilesystems works where nothing can be renamed without replacing, and
+// where there are no hard links either.
+func TestOldFilesystems(t *testing.T) {
+	for _, links := range []bool{true, false} {
+		f, dir := newFS(t)
+		f.fault = func(step string) error {
+			switch {
+			case step == "rename-new":
+				return errUnsupported
+			case step == "link" && !links:
+				return syscall.EPERM
+			}
+			return nil
+		}
+		ctx := context.Background()
+		guard := vfs.Options{Guard: vfs.CreateIfAbsent()}
+		if _, err := f.WriteText(ctx, target(t, f, "p/a"), "x", guard); err != nil {
+			t.Error(err)
+		}
+		if content(t, filepath.Join(dir, "p/a")) != "x" {
+			t.Error("the content is lost")
+		}
+		// Another creator at the last moment.
+		fault := f.fault
+		f.fault = func(step string) error {
+			if step == "rename-new" {
+				put(t, filepath.Join(dir, "p/b"), "theirs")
+			}
+			return fault(step)
+		}
+		if _, err := f.WriteText(ctx, target(t, f, "p/b"), "ours", guard); !errors.Is(err, errs.NotObserved) {
+			t.Errorf("%v", err)
+		}
+		if content(t, filepath.Join(dir, "p/b")) != "theirs" {
+			t.Error("the other's file was replaced")
+		}
+		wantNames(t, filepath.Join(dir, "p"), "a", "b")
+	}
 }
 
 // TestStolenStage: another process takes a staging file for a dead one's

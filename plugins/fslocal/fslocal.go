@@ -28,9 +28,10 @@
 // New content is written to a staging file in the target's directory, made
 // durable, and put in place by one rename; then the directory is made durable.
 // Just before, the entry is looked at again, and if it is not what was judged,
-// everything begins anew. Between that look and the rename, about a
-// microsecond, another process could still get in: the kernel offers no rename
-// that depends on what it replaces. Creating has no such gap.
+// everything begins anew. Processes that work through this package take turns
+// from staging to publication. One that does not could still get in between
+// the last look and the rename, about a microsecond: the kernel offers no
+// rename that depends on what it replaces. Creating has no such gap.
 //
 // Where a rename is impossible on a file that can itself be written (one that
 // is mounted by itself, or in a directory that cannot be written), the file is
@@ -64,6 +65,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -104,6 +106,7 @@ type FS struct {
 	statDigest int64
 	recovery   string
 	fence      Fence
+	patience   time.Duration
 
 	known  digests
 	worlds sync.Map // device number -> world
@@ -138,6 +141,7 @@ func New(cfg Config) (*FS, error) {
 		statDigest: cfg.StatDigestBytes,
 		recovery:   cfg.RecoveryDir,
 		fence:      cfg.Fence,
+		patience:   defaultPatience,
 	}
 	if f.cwd == "" {
 		cwd, err := os.Getwd()

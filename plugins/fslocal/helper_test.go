@@ -4,10 +4,12 @@ package fslocal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +40,25 @@ func runHelper(name string, args []string) int {
 				fmt.Println(err)
 				return 1
 			}
+		}
+	case "count":
+		n, _ := strconv.Atoi(args[1])
+		tg, err := f.Resolve(ctx, args[0], vfs.ResolveOptions{})
+		for err == nil && n > 0 {
+			var text vfs.Text
+			if text, err = f.ReadText(ctx, tg); err != nil {
+				break
+			}
+			_, err = f.WriteText(ctx, tg, text.Content+"x", vfs.Options{Guard: vfs.ReplaceIfVersion(text.Version)})
+			if err == nil {
+				n--
+			} else if errors.Is(err, errs.StaleVersion) {
+				err = nil
+			}
+		}
+		if err != nil {
+			fmt.Println(err)
+			return 1
 		}
 	case "try":
 		// One operation a line, answered by its code.

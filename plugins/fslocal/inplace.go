@@ -50,7 +50,13 @@ func (p *place) overwrite(ctx context.Context, old *existing, next []byte, attr 
 	if err != nil {
 		return fmt.Errorf("the file can only be overwritten in place, and no copy of it could be made first: %w", err)
 	}
-	if err := aborted(ctx, p.verb, p.t.Path); err != nil {
+	// The copy is also the lock by which processes take turns; what it was made
+	// of must still be what was judged.
+	err = aborted(ctx, p.verb, p.t.Path)
+	if now, statErr := file.stat(); err == nil && (statErr != nil || !now.sameEntry(old.meta)) {
+		err = errMoved
+	}
+	if err != nil {
 		kept.drop()
 		return err
 	}
@@ -123,14 +129,14 @@ func (c *recoveryCopy) drop() {
 func (p *place) keepCopy(ctx context.Context, file *file, size int64, next []byte) (*recoveryCopy, error) {
 	c := &recoveryCopy{where: filepath.Dir(p.path)}
 	var err error
-	c.staged, err = p.fs.stageIn(p.dir, p.name, "old", 0o600)
+	c.staged, err = p.fs.stageIn(ctx, p.dir, p.name, "old", 0o600)
 	if err != nil && unstageable(err) {
 		c.where, c.close = p.fs.recovery, true
 		dir, dirErr := openRecovery(p.fs.recovery)
 		if dirErr != nil {
 			return nil, dirErr
 		}
-		if c.staged, err = p.fs.stageIn(dir, p.path, "old", 0o600); err != nil {
+		if c.staged, err = p.fs.stageIn(ctx, dir, p.path, "old", 0o600); err != nil {
 			dir.Close()
 		}
 	}

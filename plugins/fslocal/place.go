@@ -252,9 +252,6 @@ func (p *place) makeParents() error {
 			if err == nil {
 				_ = p.dir.rmdir(name) // ours, empty, and of no use
 			}
-			if errors.Is(subErr, syscall.ELOOP) {
-				return errMoved
-			}
 			return lost(subErr)
 		}
 		if err == nil {
@@ -292,10 +289,10 @@ func (p *place) sync() error {
 	return nil
 }
 
-// lost turns the disappearance of a directory that was there into a reason to
-// begin again.
+// lost turns the disappearance of a directory that was there, or a symlink in
+// its place, into a reason to begin again.
 func lost(err error) error {
-	if errors.Is(err, syscall.ENOENT) {
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ELOOP) {
 		return errMoved
 	}
 	return err

@@ -168,7 +168,7 @@ func (p *place) copyFrom(ctx context.Context, from vfs.Target, key string, repla
 	if err := p.makeParents(); err != nil {
 		return 0, err
 	}
-	s, err := p.fs.stageIn(p.dir, p.name, "", 0o600)
+	s, err := p.fs.stageIn(ctx, p.dir, p.name, "", 0o600)
 	if err != nil {
 		return 0, lost(err)
 	}

@@ -1,8 +1,10 @@
 package fslocal
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 	"time"
 
@@ -38,10 +40,17 @@ func stageName(entry, kind string, slot int) string {
 	return fmt.Sprintf(".bridle-%016x-%s%d.tmp", xxh3.HashString(entry), kind, slot)
 }
 
+// defaultPatience is how long a change waits for another process that changes the
+// same target. One that takes longer has stopped, or writes very much; then
+// both stage at the same time.
+const defaultPatience = 2 * time.Second
+
 // stageIn creates a locked staging file for an entry in dir, and removes those
-// of dead processes.
-func (f *FS) stageIn(dir *Dir, entry, kind string, perm uint32) (*staged, error) {
-	swept := false
+// of dead processes. It waits for a living one: so the processes that work
+// through this package take turns, and none gets in between another's last
+// look and its publication.
+func (f *FS) stageIn(ctx context.Context, dir *Dir, entry, kind string, perm uint32) (*staged, error) {
+	pause, waited := 100*time.Microsecond, time.Duration(0)
 	for slot := 0; slot < slots; {
 		name := stageName(entry, kind, slot)
 		if err := f.hit("stage"); err != nil {
@@ -49,11 +58,20 @@ func (f *FS) stageIn(dir *Dir, entry, kind string, perm uint32) (*staged, error)
 		}
 		file, err := dir.open(name, createUnique, perm)
 		if errors.Is(err, syscall.EEXIST) {
-			if swept || !sweep(dir, name) {
+			switch sweep(dir, name) {
+			case swept:
+			case alive:
+				if waited < f.patience {
+					if err := sleep(ctx, pause); err != nil {
+						return nil, err
+					}
+					waited += pause
+					pause = min(2*pause, 10*time.Millisecond)
+					continue
+				}
 				slot++
-				swept = false
-			} else {
-				swept = true
+			case unknown:
+				slot++
 			}
 			continue
 		}
@@ -76,6 +94,17 @@ func (f *FS) stageIn(dir *Dir, entry, kind string, perm uint32) (*staged, error)
 	return nil, fmt.Errorf("%d other processes are changing the file: %w", slots, syscall.EBUSY)
 }
 
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // owned locks a staging file and makes sure that its name still leads to it.
 // A filesystem without locks leaves the file alone from both sides.
 func owned(dir *Dir, name string, file *file) bool {
@@ -90,26 +119,53 @@ func owned(dir *Dir, name string, file *file) bool {
 	return err == nil && there.sameFile(own)
 }
 
-// sweep removes a staging file if its process is dead, and reports whether it
-// did. The lock tells: it ends with its holder, on every machine.
-func sweep(dir *Dir, name string) bool {
+// remains is what became of a staging file that was in the way.
+type remains uint8
+
+const (
+	swept   remains = iota // its process was dead, and it is gone
+	alive                  // its process is at work
+	unknown                // nobody can tell
+)
+
+// sweep removes a staging file if its process is dead. The lock tells: it ends
+// with its holder, on every machine.
+func sweep(dir *Dir, name string) remains {
 	file, err := dir.open(name, forWriting, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return swept
+	}
 	if err != nil {
-		m, statErr := dir.stat(name)
 		// A symlink that is being copied is staged for microseconds and cannot
 		// be locked.
-		return statErr == nil && m.kind == vfs.Link && time.Since(time.Unix(0, m.ctime)) > time.Minute && dir.remove(name) == nil
+		m, statErr := dir.stat(name)
+		if statErr == nil && m.kind == vfs.Link && time.Since(time.Unix(0, m.ctime)) > time.Minute && dir.remove(name) == nil {
+			return swept
+		}
+		return unknown
 	}
 	defer file.Close()
-	if got, err := file.lock(); err != nil || !got {
-		return false
+	got, err := file.lock()
+	if err != nil {
+		return unknown
+	}
+	if !got {
+		return alive
 	}
 	own, err := file.stat()
 	if err != nil {
-		return false
+		return unknown
 	}
 	there, err := dir.stat(name)
-	return err == nil && there.sameFile(own) && dir.remove(name) == nil
+	switch {
+	case err != nil:
+		return unknown
+	case !there.exists() || !there.sameFile(own):
+		return swept // published or removed meanwhile
+	case dir.remove(name) != nil:
+		return unknown
+	}
+	return swept
 }
 
 // sweepFrom removes the remains in the slots from the given one on. Two empty
@@ -160,10 +216,16 @@ func (p *place) unchanged(was meta) error {
 // publishNew puts a staged file where nothing is, also against a creator that
 // races.
 func (p *place) publishNew(s *staged) error {
-	err := p.dir.renameNew(s.name, p.dir, p.name)
+	err := p.fs.hit("rename-new")
+	if err == nil {
+		err = p.dir.renameNew(s.name, p.dir, p.name)
+	}
 	if errors.Is(err, errUnsupported) {
 		// A second name, then no first one, comes to the same.
-		if err = p.dir.link(s.name, p.name); err == nil {
+		if err = p.fs.hit("link"); err == nil {
+			err = p.dir.link(s.name, p.name)
+		}
+		if err == nil {
 			_ = p.dir.remove(s.name) // swept later if it stays
 			return nil
 		}

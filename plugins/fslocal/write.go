@@ -306,7 +306,7 @@ func (p *place) put(ctx context.Context, old *existing, next []byte, attr vfs.At
 	if old.meta.exists() || attr.SetMode {
 		perm = 0o600 // nobody else sees the content before it has its mode
 	}
-	s, err := p.fs.stageIn(p.dir, p.name, "", perm)
+	s, err := p.fs.stageIn(ctx, p.dir, p.name, "", perm)
 	if err != nil {
 		if old.meta.exists() && unstageable(err) {
 			return p.overwrite(ctx, old, next, attr)
