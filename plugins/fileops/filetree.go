@@ -2,9 +2,11 @@ package fileops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,9 +167,15 @@ func cutReason(t tree.Tree) string {
 
 // globs compiles a list of patterns.
 func (r *request) globs(field string, use gitignore.Use) (*gitignore.Globs, error) {
-	g, err := gitignore.NewGlobs(r.args.texts(field), use)
+	patterns := r.args.texts(field)
+	g, err := gitignore.NewGlobs(patterns, use)
 	if err != nil {
-		return nil, badArgument(field, "%s: %v", field, err)
+		f := badArgument(field, "%s: %v", field, err).with(field, nil)
+		var pe *gitignore.PatternError
+		if errors.As(err, &pe) && len(patterns) > 1 {
+			f.with(field, slices.Delete(slices.Clone(patterns), pe.Index, pe.Index+1))
+		}
+		return nil, f
 	}
 	return g, nil
 }

@@ -119,6 +119,10 @@ func (r *request) describeContent(ctx context.Context, t vfs.Target, out *descri
 
 // head is the first bytes of a file.
 func (r *request) head(ctx context.Context, t vfs.Target) ([]byte, error) {
+	if _, ok := vfs.As[vfs.Opener](r.fs); !ok {
+		whole, err := r.fs.ReadBytes(ctx, t, wholeReads)
+		return whole.Data[:min(len(whole.Data), textview.Sniff)], err
+	}
 	file, err := vfs.Open(ctx, r.fs, t)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -82,6 +83,9 @@ func (d *listed) ReadFile(ctx context.Context, name string, buf []byte) ([]byte,
 	if info.Type != vfs.File {
 		return nil, nil, &errs.Error{Code: errs.NotRegularFile, Op: "read", Path: t.Path, Message: "not a regular file"}
 	}
+	if _, ok := vfs.As[vfs.Opener](d.fs); !ok {
+		return d.readWhole(ctx, t, buf)
+	}
 	r, err := vfs.Open(ctx, d.fs, t)
 	if err != nil {
 		return nil, nil, err
@@ -95,6 +99,21 @@ func (d *listed) ReadFile(ctx context.Context, name string, buf []byte) ([]byte,
 		return nil, nil, err
 	}
 	return buf, &restOf{r, int64(n)}, nil
+}
+
+// maxWhole bounds a file that can only be read at once.
+const maxWhole = 64 << 20
+
+func (d *listed) readWhole(ctx context.Context, t vfs.Target, buf []byte) ([]byte, io.ReadCloser, error) {
+	got, err := d.fs.ReadBytes(ctx, t, maxWhole)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := copy(buf, got.Data)
+	if n == len(got.Data) {
+		return buf[:n], nil, nil
+	}
+	return buf[:n], io.NopCloser(bytes.NewReader(got.Data[n:])), nil
 }
 
 // restOf reads a file from a place on.
