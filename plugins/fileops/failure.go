@@ -45,7 +45,6 @@ const (
 	retryCorrected  = "retry_after_correction"
 	retryNot        = "do_not_retry"
 	actionFileTree  = "use_file_tree"
-	actionSource    = "correct_source_path"
 	actionInside    = "use_path_inside_sandbox"
 	actionChoose    = "choose_enabled_operation"
 	actionAskUser   = "ask_user"
@@ -101,7 +100,8 @@ type failure struct {
 	message string
 	// field is the operation's argument that is wrong, "" for none.
 	field string
-	// action replaces the kind's next step.
+	// action replaces the kind's next step, such as correct_source_path for a
+	// path that is not there.
 	action string
 	// fix are arguments that would make the call valid; nil removes one.
 	fix map[string]any
@@ -136,8 +136,6 @@ func (f *failure) with(field string, value any) *failure {
 	f.fix[field] = value
 	return f
 }
-
-func (f *failure) next(action string) *failure { f.action = action; return f }
 
 var kindFor = map[errs.Code]Kind{
 	errs.NotFound:            PathNotFound,

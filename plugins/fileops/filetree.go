@@ -52,8 +52,8 @@ type drawn struct {
 	ScanCancelled       bool            `json:"scan_cancelled"`
 	StatsComplete       bool            `json:"stats_complete"`
 	StatsScope          tree.Scope      `json:"stats_scope"`
-	ExtensionStats      []extensionStat `json:"extension_stats,omitempty"`
-	LargestDirs         []dirStat       `json:"largest_dirs,omitempty"`
+	ExtensionStats      []extensionStat `json:"extension_stats,omitzero"`
+	LargestDirs         []dirStat       `json:"largest_dirs,omitzero"`
 	SnapshotFingerprint string          `json:"snapshot_fingerprint"`
 	ElapsedMS           int64           `json:"elapsed_ms"`
 }
@@ -131,6 +131,9 @@ func runTree(ctx context.Context, r *request) (result, error) {
 		NextOffset: got.Next, ScanTruncated: got.CutByScanned, ScanCancelled: got.CutByTime,
 		StatsComplete: !got.CutByScanned && !got.CutByTime, StatsScope: o.Scope,
 		SnapshotFingerprint: got.Fingerprint,
+	}
+	if o.Stats {
+		out.ExtensionStats, out.LargestDirs = []extensionStat{}, []dirStat{}
 	}
 	for _, x := range got.Extensions {
 		out.ExtensionStats = append(out.ExtensionStats, extensionStat{vfs.DisplayName(x.Extension), x.Files, x.Bytes})

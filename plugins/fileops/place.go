@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
@@ -236,7 +237,7 @@ func hasGit(entries []walk.Entry) bool {
 }
 
 // slashed is a path with slashes, whatever the system separates by.
-func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+func slashed(p string) string { return filepath.ToSlash(p) }
 
 // below is the path of an entry under a directory.
 func below(dir vfs.Target, rel string) string {

@@ -61,9 +61,9 @@ const (
 
 // searched is what search_files returns.
 type searched struct {
-	Matches          []match     `json:"matches,omitempty"`
-	FilesWithMatches []string    `json:"files_with_matches,omitempty"`
-	FileMatchCounts  []fileCount `json:"file_match_counts,omitempty"`
+	Matches          []match     `json:"matches,omitzero"`
+	FilesWithMatches []string    `json:"files_with_matches,omitzero"`
+	FileMatchCounts  []fileCount `json:"file_match_counts,omitzero"`
 	TotalMatches     int         `json:"total_matches"`
 	MatchedFiles     int         `json:"matched_files"`
 	SearchedFiles    int         `json:"searched_files"`
@@ -123,8 +123,15 @@ func runSearch(ctx context.Context, r *request) (result, error) {
 		TotalMatches: got.Total, MatchedFiles: got.MatchedFiles, SearchedFiles: got.Searched,
 		Truncated: got.Reason != search.Complete, TruncatedReason: incomplete(got, o),
 	}
-	if o.Mode == search.Content {
+	// What applies is there even if it is empty.
+	switch o.Mode {
+	case search.Content:
 		out.Matches = []match{}
+	case search.Files:
+		out.FilesWithMatches = []string{}
+		fallthrough
+	default:
+		out.FileMatchCounts = []fileCount{}
 	}
 	for _, f := range got.Matched {
 		name := vfs.DisplayName(below(base, f.Path))
