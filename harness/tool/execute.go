@@ -104,7 +104,9 @@ func AbortedBeforeDispatch() error {
 // aborted gives a failure that came of cancellation the code ABORTED, unless
 // it has a code already.
 func aborted(ctx context.Context, err error) error {
-	if ctx.Err() == nil || errs.CodeOf(err) != errs.Aborted {
+	code := errs.CodeOf(err)
+	uncoded := code == errs.ToolFailed && errors.Is(err, context.Cause(ctx)) // the cause of a caller's own
+	if ctx.Err() == nil || code != errs.Aborted && !uncoded {
 		return err
 	}
 	return errs.Wrap(errs.Aborted, "the call was aborted", err)

@@ -19,6 +19,8 @@ package fspolicy
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
+	"sync"
 
 	"go.uber.org/fx"
 
@@ -57,6 +59,11 @@ func Plugin(cfg Config) plug.Plugin {
 type Policy struct {
 	cfg  Config
 	seen *memory
+	// looking is held, by the session's hash, from the look at what a session
+	// knows to the note of what it sees, so that calls that run at once and see
+	// the same do not note it twice.
+	looking [64]sync.Mutex
+	seed    maphash.Seed
 }
 
 // New returns a policy that listens to nothing yet.
@@ -64,7 +71,7 @@ func New(cfg Config) *Policy {
 	if cfg.MaxTextBytes == 0 {
 		cfg.MaxTextBytes = DefaultMaxTextBytes
 	}
-	return &Policy{cfg: cfg, seen: newMemory(cfg.MaxTextBytes)}
+	return &Policy{cfg: cfg, seen: newMemory(cfg.MaxTextBytes), seed: maphash.MakeSeed()}
 }
 
 // Listen puts the policy to work on a bus until scope ends.
@@ -118,6 +125,9 @@ func (p *Policy) observe(o vfs.Observation) error {
 		now.State, now.Version = session.ObservedAbsent, ""
 	}
 	p.seen.note(s.ID(), o)
+	lock := &p.looking[maphash.String(p.seed, s.ID())%uint64(len(p.looking))]
+	lock.Lock()
+	defer lock.Unlock()
 	if last, known := s.Observation(now.Key); known && last.State == now.State && last.Version == now.Version {
 		return nil // the log says so already
 	}

@@ -20,6 +20,14 @@ func encode(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// jsonIndent writes JSON for readers.
+func jsonIndent(b *bytes.Buffer, data []byte) error {
+	if err := json.Indent(b, data, "", "  "); err != nil {
+		return err
+	}
+	return b.WriteByte('\n')
+}
+
 // parse reads JSON with its numbers as they are spelled.
 func parse(data []byte) any {
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,7 +30,7 @@ type player struct {
 	mu       sync.Mutex
 	session  *session.Session
 	turn     *turnPlan // the running one
-	cancel   context.CancelCauseFunc
+	cancel   context.CancelFunc
 	done     int // shared events so far
 	fed      int // inputs so far
 	drawn    int // ids so far
@@ -39,14 +38,13 @@ type player struct {
 	attempts map[[2]int]int
 	answered map[string]int
 	extra    []string      // requests that are not in the recording
+	admitted int           // index of the observation that is about to be made
 	grown    chan struct{} // closed when an event was appended
 }
 
 func newPlayer(p *plan, models []llm.ModelInfo) *player {
-	return &player{plan: p, models: models, attempts: map[[2]int]int{}, answered: map[string]int{}, grown: make(chan struct{})}
+	return &player{plan: p, models: models, admitted: -1, attempts: map[[2]int]int{}, answered: map[string]int{}, grown: make(chan struct{})}
 }
-
-var errStopped = errors.New("the recorded turn was stopped here")
 
 // config is the clock and the ids of the replayed session.
 func (p *player) config(types []string) session.Config {
@@ -78,10 +76,11 @@ func (p *player) use(s *session.Session, i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.session, p.done = s, p.plan.sharedBefore(i)
-	for p.drawn < len(p.plan.ids) && p.plan.ids[p.drawn].index < i {
+	// What the loop wrote of a turn that was cut may have drawn too many ids.
+	for p.drawn = 0; p.drawn < len(p.plan.ids) && p.plan.ids[p.drawn].index < i; {
 		p.drawn++
 	}
-	for p.fed < len(p.plan.inputs) && p.plan.inputs[p.fed].index < i {
+	for p.fed = 0; p.fed < len(p.plan.inputs) && p.plan.inputs[p.fed].index < i; {
 		p.fed++
 	}
 	s.Subscribe(p.follow)
@@ -103,9 +102,9 @@ func (p *player) follow(e session.Event) {
 	}
 	p.mu.Unlock()
 	if ended || stop {
-		cancel(errStopped)
+		cancel()
 	}
-	if turn != nil && !ended {
+	if turn != nil && !ended && !(stop && turn.cut) {
 		_ = p.feed() // an input that the log refuses shows as a difference
 	}
 }
@@ -128,7 +127,7 @@ func (p *player) feed() error {
 }
 
 // begin makes t the running turn.
-func (p *player) begin(t *turnPlan, cancel context.CancelCauseFunc) {
+func (p *player) begin(t *turnPlan, cancel context.CancelFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turn, p.cancel = t, cancel
@@ -220,7 +219,7 @@ func (p *player) execute(ctx context.Context, c *tool.Call, next event.Next[*too
 	turn, cancel := p.turn, p.cancel
 	p.mu.Unlock()
 	if turn != nil && turn.cancelIn == c.ID {
-		cancel(errStopped)
+		cancel()
 	}
 	return next(ctx, c)
 }
@@ -251,18 +250,21 @@ func (p *player) inOrder(ctx context.Context, o vfs.Observation) error {
 	}
 }
 
-// early reports whether the recording has other observations before this one
-// that the replay has yet to make.
+// early reports whether another observation comes next in the recording, or
+// this one, but somebody else is about to make it.
 func (p *player) early(o vfs.Observation) bool {
-	for _, e := range p.plan.events[min(p.plan.seed+p.done, len(p.plan.events)):] {
-		if e.Type != session.TypeObserved {
-			return false // it is not in the recording, or its turn has come
-		}
-		var b session.Observed
-		if e.Decode(&b) == nil && b.Key == string(o.Target.Key) {
-			return e.Seq != int64(p.plan.seed+p.done)
-		}
+	next := p.plan.seed + p.done
+	if next >= len(p.plan.events) || p.plan.events[next].Type != session.TypeObserved {
+		return false
 	}
+	var b session.Observed
+	if p.plan.events[next].Decode(&b) != nil {
+		return false
+	}
+	if b.Key != string(o.Target.Key) || p.admitted == next {
+		return true
+	}
+	p.admitted = next
 	return false
 }
 
@@ -292,6 +294,10 @@ func (a adapter) ResolveModel(model string) (llm.ModelInfo, error) {
 // Stream gives the recorded answer.
 func (a adapter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
+		if ctx.Err() != nil {
+			yield(llm.Chunk{}, cancelled(r))
+			return
+		}
 		t, s, at := a.attempt(r)
 		if at == nil {
 			yield(llm.Chunk{}, &recordedError{text: "the recording has no such request", code: errs.InvalidArgs})
@@ -309,18 +315,22 @@ func (a adapter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk,
 		switch {
 		case ctx.Err() != nil, at.cut:
 			a.stop()
-			yield(llm.Chunk{}, &llm.Error{Class: llm.Cancelled, Provider: r.Provider, Model: r.Model, Err: errStopped})
+			yield(llm.Chunk{}, cancelled(r))
 		case at.failed != nil:
 			yield(llm.Chunk{}, at.failed)
 		}
 	}
 }
 
+func cancelled(r llm.Request) error {
+	return &llm.Error{Class: llm.Cancelled, Provider: r.Provider, Model: r.Model, Err: context.Canceled}
+}
+
 func (p *player) stop() {
 	p.mu.Lock()
 	cancel := p.cancel
 	p.mu.Unlock()
-	cancel(errStopped)
+	cancel()
 }
 
 // attempt returns the recorded attempt that the running request is, or nil.

@@ -46,7 +46,8 @@ type Recording struct {
 	types []string
 }
 
-// Load reads a recording: a log, or a folder. knownTypes are event types of
+// Load reads a recording: a log, or a folder. A log that is called as that of a
+// folder has the workspace that lies beside it. knownTypes are event types of
 // plugins that the deployment has; others must be marked ignorable.
 //
 // Errors: SESSION_NOT_FOUND, and those of [session.Read], which name the line.
@@ -56,7 +57,9 @@ func Load(path string, knownTypes ...string) (*Recording, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		file = filepath.Join(path, logName)
-		workspace := filepath.Join(path, workspaceName)
+	}
+	if filepath.Base(file) == logName {
+		workspace := filepath.Join(filepath.Dir(file), workspaceName)
 		switch info, err := os.Stat(workspace); {
 		case err == nil && info.IsDir():
 			rec.Workspace = workspace

@@ -191,8 +191,8 @@ func (r *run) turn(ctx context.Context, t *turnPlan) error {
 	if err != nil {
 		return err
 	}
-	turn, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	turn, cancel := context.WithCancel(ctx)
+	defer cancel()
 	r.player.begin(t, cancel)
 	// How the turn ended is in the log, where it is compared.
 	out, _ := a.Run(turn)

@@ -122,7 +122,7 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 		return usage("%s", message)
 	})
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand())
+	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
 	return root
 }
 

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bridle-go/bridle/cmd/demo/internal/deploy"
+	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/testkit/replay"
+)
+
+// codeReplay reports recordings that did not come out as they were.
+const codeReplay = "REPLAY_DIFFERS"
+
+func (a *app) replayCommand() *cobra.Command {
+	var asJSON bool
+	var workspace string
+	cmd := &cobra.Command{
+		Use:   "replay LOG|FOLDER...",
+		Short: "Run recorded sessions again without a model, and compare",
+		Long: `replay runs recorded sessions again: the recorded model, the same loop, the real
+tools. It compares every request and every tool result with the recording, and
+tells the first difference.
+
+A LOG is a session log. A FOLDER holds one as session.jsonl, and in workspace/
+the files as they were when the session began; --workspace names another
+directory for them. The files are copied to a scratch directory that is removed
+afterwards: nothing that you name is changed. Without files, the session begins
+in an empty directory.
+
+With --json there is one JSON line a tool call, with name, arguments, recorded
+and replayed result, and whether they are equal.
+
+The exit status is 1 when something is different.`,
+		Example: `  demo replay ~/sessions/fix-typo
+  demo replay session.jsonl --workspace before/
+  demo replay --json recorded/* | jq 'select(.equal | not)'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("give at least one LOG or FOLDER")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if workspace != "" {
+				info, err := os.Stat(workspace)
+				switch {
+				case err != nil:
+					return fileFailure(err)
+				case !info.IsDir():
+					return failed(string(errs.NotDirectory), "%s is not a directory; give --workspace a directory", workspace)
+				}
+			}
+			var different []string
+			for _, path := range args {
+				report, err := a.replay(cmd, path, workspace)
+				if ctx := cmd.Context(); ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					a.replayLines(path, report)
+				} else {
+					a.replayTable(path, report)
+				}
+				if !report.Equal() {
+					different = append(different, path+": "+strings.Join(strings.Fields(report.First().String()), " "))
+				}
+			}
+			if len(different) == 0 {
+				return nil
+			}
+			return failed(codeReplay, "%d of %d recordings came out differently; %s", len(different), len(args), different[0])
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON line a tool call")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "directory with the files as they were when the session began")
+	return cmd
+}
+
+func (a *app) replay(cmd *cobra.Command, path, workspace string) (*replay.Report, error) {
+	rec, err := replay.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if workspace != "" {
+		rec.Workspace = workspace
+	}
+	report, err := replay.Run(cmd.Context(), rec, replay.Config{Plugins: deploy.Replay})
+	if err != nil && errs.CodeOf(err) == "" {
+		err = failed(codeFailed, "%s: %v", path, err)
+	}
+	return report, err
+}
+
+// replayLines prints the calls as JSON.
+func (a *app) replayLines(path string, report *replay.Report) {
+	name, err := json.Marshal(path)
+	if err != nil {
+		return // a string always encodes
+	}
+	for _, c := range report.Calls {
+		line, err := c.MarshalJSON()
+		if err != nil {
+			continue // it holds nothing but JSON
+		}
+		fmt.Fprintf(a.out, "{\"log\":%s,%s\n", name, line[1:])
+	}
+}
+
+// replayTable prints the calls for a person.
+func (a *app) replayTable(path string, report *replay.Report) {
+	fmt.Fprintln(a.out, a.out.Paint(term.Bold, term.Line(path)))
+	width := 4
+	for _, c := range report.Calls {
+		width = max(width, len([]rune(c.Name)))
+	}
+	for _, c := range report.Calls {
+		verdict, style := "same", term.Green
+		switch {
+		case c.Skipped != "":
+			verdict, style = "skipped", term.Yellow
+		case !c.Equal:
+			verdict, style = "different", term.Red
+		}
+		text := term.Line(c.Arguments)
+		if room := max(a.out.Width()-width-15, 20); len([]rune(text)) > room {
+			text = string([]rune(text)[:room-1]) + "…"
+		}
+		fmt.Fprintf(a.out, "  %s  %-*s  %s\n", a.out.Paint(style, fmt.Sprintf("%-9s", verdict)), width, term.Line(c.Name), a.out.Paint(term.Dim, text))
+	}
+	for _, note := range report.Notes {
+		fmt.Fprintf(a.out, "  %s\n", term.Line(note))
+	}
+	summary := fmt.Sprintf("%s, %s", count(len(report.Calls), "tool call"), count(report.Requests, "request"))
+	if report.Equal() {
+		fmt.Fprintf(a.out, "  %s: %s\n", summary, a.out.Paint(term.Green, "as recorded"))
+		return
+	}
+	fmt.Fprintf(a.out, "  %s: %s\n", summary, a.out.Paint(term.Red, count(len(report.Differences), "difference")))
+	fmt.Fprintln(a.out, "  the first is in")
+	for _, line := range strings.Split(report.First().String(), "\n") {
+		fmt.Fprintf(a.out, "    %s\n", term.Line(line))
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,57 @@
+package deploy_test
+
+import (
+	"testing"
+
+	"go.uber.org/fx"
+
+	"github.com/bridle-go/bridle/harness"
+	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
+)
+
+func compose(t *testing.T, plugins ...plug.Plugin) *harness.Deployment {
+	t.Helper()
+	d, err := harness.Compose(t.Context(), plugins...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// registryPlugin is a model registry and nothing else.
+func registryPlugin() plug.Plugin {
+	return plug.Plugin{Name: "models", Services: []plug.Declaration{plug.Provides[*llm.Registry]()},
+		Options: fx.Provide(func() *llm.Registry { return new(llm.Registry) })}
+}
+
+// checkValid wants a conversation that a provider accepts: every call has one
+// result, right behind the answer, and no message is empty.
+func checkValid(t *testing.T, name string, messages []llm.Message) {
+	t.Helper()
+	var open []string
+	for i, m := range messages {
+		if len(m.Content) == 0 {
+			t.Errorf("%s: message %d is empty", name, i)
+		}
+		for _, b := range m.Content {
+			if b.Type != llm.ToolResultBlock {
+				continue
+			}
+			if len(open) == 0 || open[0] != b.ToolCallID {
+				t.Errorf("%s: message %d has the result of %s, want one of %v", name, i, b.ToolCallID, open)
+				return
+			}
+			open = open[1:]
+		}
+		if m.Source.Kind != llm.FromTool && len(open) > 0 {
+			t.Errorf("%s: message %d comes before the results of %v", name, i, open)
+		}
+		for _, c := range m.ToolCalls() {
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%s: no results of %v", name, open)
+	}
+}
