@@ -133,12 +133,6 @@ func (p *player) begin(t *turnPlan, cancel context.CancelFunc) {
 	p.turn, p.cancel = t, cancel
 }
 
-func (p *player) running() *turnPlan {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.turn
-}
-
 // plugin puts the player in the place of the model and the person.
 func (p *player) plugin() plug.Plugin {
 	return plug.Plugin{
