@@ -118,7 +118,7 @@ func (f *FS) WalkDir(ctx context.Context, root vfs.Target, fn vfs.WalkFunc) erro
 	if err != nil {
 		return err
 	}
-	w := &walk{ctx: ctx, root: root, fn: fn}
+	w := &treeWalk{ctx: ctx, root: root, fn: fn}
 	err = w.dir("", root, names)
 	if errors.Is(err, vfs.SkipDir) {
 		return nil
@@ -126,7 +126,7 @@ func (f *FS) WalkDir(ctx context.Context, root vfs.Target, fn vfs.WalkFunc) erro
 	return err
 }
 
-type walk struct {
+type treeWalk struct {
 	ctx  context.Context
 	root vfs.Target
 	fn   vfs.WalkFunc
@@ -141,7 +141,7 @@ type visit struct {
 	into  bool
 }
 
-func (w *walk) dir(prefix string, t vfs.Target, names []fs.DirEntry) error {
+func (w *treeWalk) dir(prefix string, t vfs.Target, names []fs.DirEntry) error {
 	entries := make([]vfs.Entry, len(names))
 	visits := make([]visit, 0, len(names)+8)
 	sorted := true
@@ -190,7 +190,7 @@ func (w *walk) dir(prefix string, t vfs.Target, names []fs.DirEntry) error {
 	return nil
 }
 
-func (w *walk) into(path string, e vfs.Entry) error {
+func (w *treeWalk) into(path string, e vfs.Entry) error {
 	names, err := readNames(string(e.Target.Key))
 	if err != nil {
 		err = w.fn(path, e, fail("list", e.Target.Path, err))

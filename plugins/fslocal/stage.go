@@ -37,8 +37,13 @@ const slots = 64
 // listing the directory; the slot tells apart the processes that change the
 // entry at the same time. kind tells new content from copies of old.
 func stageName(entry, kind string, slot int) string {
-	return fmt.Sprintf(".bridle-%016x-%s%d.tmp", xxh3.HashString(entry), kind, slot)
+	return fmt.Sprintf("%s%016x-%s%d%s", stagePrefix, xxh3.HashString(entry), kind, slot, stageSuffix)
 }
+
+const (
+	stagePrefix = ".bridle-"
+	stageSuffix = ".tmp"
+)
 
 // defaultPatience is how long a change waits for another process that changes the
 // same target. One that takes longer has stopped, or writes very much; then

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -143,6 +144,9 @@ var mutators = []struct {
 	}},
 	{"make directory", func(ctx context.Context, f vfs.FileSystem, t, _ vfs.Target, opts vfs.Options) error {
 		return vfs.MakeDir(ctx, f, t, opts)
+	}},
+	{"set attributes", func(ctx context.Context, f vfs.FileSystem, t, _ vfs.Target, opts vfs.Options) error {
+		return vfs.SetDirAttr(ctx, f, t, vfs.Attr{Mode: 0o700, SetMode: true, Modified: time.Unix(1, 0)}, opts)
 	}},
 	{"symlink", func(ctx context.Context, f vfs.FileSystem, t, _ vfs.Target, opts vfs.Options) error {
 		return vfs.Symlink(ctx, f, "EVIL", t, opts)
