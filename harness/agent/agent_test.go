@@ -430,7 +430,7 @@ func TestWhatWasSeenIsKept(t *testing.T) {
 }
 
 func TestRuntimeContextIsAppendedOnlyWhenItChanges(t *testing.T) {
-	f := newFixture(t, script.Step{Text: "1"}, script.Step{Text: "2"}, script.Step{Text: "3"})
+	f := newFixture(t, script.Step{Text: "1"}, script.Step{Text: "2"}, script.Step{Text: "3"}, script.Step{Text: "4"}, script.Step{Text: "5"})
 	mode := "soft"
 	scope := plug.NewScope("test")
 	t.Cleanup(func() { _ = scope.Close() })
@@ -446,13 +446,19 @@ func TestRuntimeContextIsAppendedOnlyWhenItChanges(t *testing.T) {
 	ask()
 	mode = "loud"
 	ask()
+	if err := scope.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ask() // the section is gone, and what it said is taken back
+	ask()
 	var got []string
 	for _, m := range f.Session().Messages() {
 		if m.Source.Kind == llm.FromPlugin {
-			got = append(got, m.Source.Sections[0].Text)
+			_, text, _ := strings.Cut(m.Text(), "\n\n")
+			got = append(got, text)
 		}
 	}
-	if diff := cmp.Diff([]string{"Mode: soft", "Mode: loud"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Mode: soft", "Mode: loud", "Nothing of the earlier ones holds any more."}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// The prefix that a provider may have cached stays what it was.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/prompt"
 	"github.com/bridle-go/bridle/harness/session"
 )
 
@@ -23,9 +24,6 @@ const (
 // appended, so the prefix of the conversation stays what it was.
 func (t *turn) runtimeContext() (llm.Message, bool) {
 	text, sections := t.deps.Prompt.Context(t.caller)
-	if text == "" {
-		return llm.Message{}, false
-	}
 	last := ""
 	messages := t.session.Messages()
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -33,6 +31,9 @@ func (t *turn) runtimeContext() (llm.Message, bool) {
 			last = messages[i].Text()
 			break
 		}
+	}
+	if text == "" && last != "" {
+		text = prompt.NoContext // what was said before must not go on to count
 	}
 	if text == last {
 		return llm.Message{}, false

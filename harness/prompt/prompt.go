@@ -136,6 +136,10 @@ func (r *Registry) System() string {
 // contextHeading opens each snapshot, so that a model knows which one counts.
 const contextHeading = "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
 
+// NoContext is the snapshot that takes back earlier ones, when nothing is left
+// to say.
+const NoContext = contextHeading + "\n\nNothing of the earlier ones holds any more."
+
 // Context returns the runtime context for actor: its whole text, "" when no
 // section has anything to say, and the sections it is made of.
 func (r *Registry) Context(actor any) (text string, sections []Snapshot) {

@@ -21,7 +21,9 @@ import (
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/prompt"
 	"github.com/bridle-go/bridle/harness/session"
+	"github.com/bridle-go/bridle/harness/tool"
 )
 
 // Config configures the service. The zero value works.
@@ -36,10 +38,33 @@ func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
 		Name:     "approve",
 		Services: []plug.Declaration{plug.Provides[approval.Service]()},
-		Options: fx.Provide(func(bus *event.Bus) (approval.Service, error) {
-			return New(cfg, bus)
-		}),
+		Options: fx.Options(
+			fx.Provide(func(bus *event.Bus) (*Service, approval.Service, error) {
+				s, err := New(cfg, bus)
+				return s, s, err
+			}),
+			fx.Invoke(func(s *Service, prompts *prompt.Registry, scope *plug.Scope) error {
+				_, err := prompts.AddSection(scope, prompt.Section{Name: "approval:policy", Order: sectionOrder, Text: s.describe})
+				return err
+			}),
+		),
 	}
+}
+
+// sectionOrder puts the section of the runtime context behind that of the
+// sandbox, which says what needs approval.
+const sectionOrder = 210
+
+// describe is what a model is told of its session's policy.
+func (s *Service) describe(actor any) string {
+	session := sessionOf(actor)
+	if session == nil {
+		return ""
+	}
+	if s.policyOf(session) == approval.Never {
+		return "Approval: nobody is asked in this session. Whatever needs approval is rejected at once, so do not request it."
+	}
+	return "Approval: the user is asked about whatever needs approval, and may refuse. Request it only where the task cannot be done without."
 }
 
 // Answerer returns a plugin of that name with one answerer.
@@ -97,12 +122,16 @@ func (s *Service) Request(ctx context.Context, actor any, r approval.Request) (a
 	return outcome, err
 }
 
-func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.Question) (approval.Outcome, error) {
-	policy := sess.ApprovalPolicy()
-	if policy == "" {
-		policy = s.cfg.Policy
+// policyOf is the policy of a session.
+func (s *Service) policyOf(sess *session.Session) approval.Mode {
+	if policy := sess.ApprovalPolicy(); policy != "" {
+		return policy
 	}
-	if policy == approval.Never {
+	return s.cfg.Policy
+}
+
+func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.Question) (approval.Outcome, error) {
+	if s.policyOf(sess) == approval.Never {
 		return approval.Rejected, nil
 	}
 	if ctx.Err() != nil {
@@ -126,9 +155,15 @@ func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.
 	return approval.Unavailable, fmt.Errorf("an answerer gave the unknown outcome %q", outcome)
 }
 
+// sessionOf returns the session that an actor speaks for, or nil.
 func sessionOf(actor any) *session.Session {
-	if a, ok := actor.(interface{ Session() *session.Session }); ok {
+	switch a := actor.(type) {
+	case interface{ Session() *session.Session }:
 		return a.Session()
+	case *tool.Agent:
+		if a != nil {
+			return a.Session
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/plugins/approve"
+	"github.com/bridle-go/bridle/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -238,4 +239,29 @@ func TestTerminalQuestionIsWithdrawn(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	typing.Close()
+}
+
+// The runtime context tells the policy of the session, as it is at the moment.
+func TestPolicyIsInTheRuntimeContext(t *testing.T) {
+	d := testkit.Compose(t, approve.Plugin(approve.Config{Policy: approval.Never}))
+	s := newSession(t)
+	text := func() string {
+		_, sections := d.Prompt().Context(&tool.Agent{Session: s})
+		if len(sections) != 1 || sections[0].Name != "approval:policy" {
+			t.Fatalf("sections %+v", sections)
+		}
+		return sections[0].Text
+	}
+	if got := text(); !strings.Contains(got, "nobody is asked") {
+		t.Errorf("never: %q", got)
+	}
+	if _, err := s.Append(session.ApprovalPolicy{Policy: approval.Ask}.Event()); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(); !strings.Contains(got, "the user is asked") {
+		t.Errorf("ask: %q", got)
+	}
+	if text, _ := d.Prompt().Context(&tool.Agent{}); text != "" {
+		t.Errorf("without a session: %q", text)
+	}
 }
