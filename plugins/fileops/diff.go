@@ -7,6 +7,7 @@ import (
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 
 var diffFile = &operation{
@@ -48,9 +49,9 @@ func (c compared) summary() string {
 func runDiff(ctx context.Context, r *request) (result, error) {
 	switch {
 	case r.args.has("compare_path") && r.args.has("new_content"):
-		return nil, badArgument("new_content", "compare_path and new_content exclude each other; send one of them").with("new_content", nil)
+		return nil, with(badArgument("new_content", "compare_path and new_content exclude each other; send one of them"), "new_content", nil)
 	case !r.args.has("compare_path") && !r.args.has("new_content"):
-		return nil, badArgument("compare_path", "compare_path or new_content must say what to compare with").with("new_content", "")
+		return nil, with(badArgument("compare_path", "compare_path or new_content must say what to compare with"), "new_content", "")
 	}
 	from, before, err := r.readText(ctx, "file_path")
 	if err != nil {
@@ -81,11 +82,11 @@ func (r *request) readText(ctx context.Context, field string) (vfs.Target, strin
 	}
 	got, err := r.fs.ReadBytes(ctx, t, maxDiffBytes)
 	if err != nil {
-		return t, "", asFailure(err, field)
+		return t, "", fault.Of(err, field)
 	}
 	if _, err := vfs.DecodeText(t, got.Data); err != nil {
 		if errs.CodeOf(err) == errs.NotText {
-			return t, "", refuse(NotText, "%q is not a UTF-8 text file", shown(t)).on(field)
+			return t, "", refuse(fault.NotText, field, "%q is not a UTF-8 text file", shown(t))
 		}
 		return t, "", err
 	}

@@ -4,8 +4,8 @@
 //
 // The operations work on any filesystem provider. What one lacks an optional
 // ability for answers unsupported_by_provider. A result is one JSON object; a
-// failed one says what kind of failure it is, whether trying again can help,
-// and gives a call that would do ([Kind]).
+// failed one says what kind of failure it is (error_kind), whether trying again
+// can help, and gives a call that would do.
 //
 // What a deployment decides is in [Config] and not in the model's schema: the
 // directory that the operations are confined to, which of them there are, and

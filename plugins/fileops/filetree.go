@@ -173,10 +173,10 @@ func (r *request) globs(field string, use gitignore.Use) (*gitignore.Globs, erro
 	patterns := r.args.texts(field)
 	g, err := gitignore.NewGlobs(patterns, use)
 	if err != nil {
-		f := badArgument(field, "%s: %v", field, err).with(field, nil)
+		f := with(badArgument(field, "%s: %v", field, err), field, nil)
 		var pe *gitignore.PatternError
 		if errors.As(err, &pe) && len(patterns) > 1 {
-			f.with(field, slices.Delete(slices.Clone(patterns), pe.Index, pe.Index+1))
+			with(f, field, slices.Delete(slices.Clone(patterns), pe.Index, pe.Index+1))
 		}
 		return nil, f
 	}

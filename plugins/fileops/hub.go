@@ -8,6 +8,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 
 // envelope is what the hub returns of an operation that succeeded.
@@ -83,24 +84,26 @@ func (o *ops) single(op *operation) tool.Definition {
 	return definition(op.name, op.about, op.schema(), !op.changes, func(ctx context.Context, call *tool.Call) value {
 		given, err := parseObject(call.Arguments)
 		if err != nil {
-			return o.failedSingle(op, nil, badArgument("", "the arguments are no JSON object: %v", err))
+			return o.failedSingle(op, nil, nil, badArgument("", "the arguments are no JSON object: %v", err))
 		}
 		res, f := o.perform(ctx, call, op, given)
 		if f != nil {
-			return o.failedSingle(op, given, f)
+			return o.failedSingle(op, given, res, f)
 		}
 		return value{body: res}
 	})
 }
 
-func (o *ops) failedSingle(op *operation, given map[string]any, f *failure) value {
-	m := fields(f.partial)
+// failedSingle joins what is known of the result, if anything, with the
+// failure.
+func (o *ops) failedSingle(op *operation, given map[string]any, partial result, f *failure) value {
+	m := fields(partial)
 	if op.path != "" {
 		if p, ok := given[op.path]; ok && m[op.path] == nil {
 			m[op.path] = p
 		}
 	}
-	for k, v := range failureFields(f, f.field, op.corrected(given, f)) {
+	for k, v := range failureFields(f, f.Field, op.corrected(given, f)) {
 		m[k] = v
 	}
 	return value{body: m, failed: true}
@@ -118,25 +121,20 @@ func fields(v any) map[string]any {
 	return m
 }
 
+// failureFields are the fields of the shared vocabulary. No call is proposed
+// where none can work.
 func failureFields(f *failure, field string, correct map[string]any) map[string]any {
-	a := adviceFor[f.kind]
-	if f.action != "" {
-		a.action = f.action
-	}
-	m := map[string]any{
-		"error": f.message, "error_kind": f.kind, "terminal": a.terminal,
-		"retry_disposition": a.retry, "suggested_action": a.action,
-	}
-	if field != "" {
-		m["error_field"] = field
-	}
-	if correct != nil && a.retry != retryNot {
+	report := f.Report()
+	report.ErrorField = field
+	m := fields(report)
+	if correct != nil && report.RetryDisposition != fault.DoNotRetry {
 		m["correct_call"] = correct
 	}
 	return m
 }
 
-// perform checks the arguments of an operation and runs it.
+// perform checks the arguments of an operation and runs it. What is known of
+// the result may come with a failure.
 func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given map[string]any) (result, *failure) {
 	args, problem := checkArguments(op, given)
 	if problem != nil {
@@ -144,7 +142,7 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 	}
 	fs, release, err := o.FS.Acquire()
 	if err != nil {
-		return nil, asFailure(err, "")
+		return nil, fault.Of(err, "")
 	}
 	defer release()
 	res, err := op.run(ctx, &request{ops: o, op: op, call: call, fs: fs, args: args})
@@ -152,7 +150,7 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, asFailure(err, op.path)
+		return res, fault.Of(err, op.path)
 	}
 	return res, nil
 }
@@ -169,7 +167,7 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 				out[fd.name] = v
 			}
 		}
-		if fix, fixed := f.fix[fd.name]; fixed {
+		if fix, fixed := f.Call[fd.name]; fixed {
 			if fix == nil {
 				delete(out, fd.name)
 			} else {
@@ -232,29 +230,39 @@ func (o *ops) dispatch(ctx context.Context, call *tool.Call, given map[string]an
 		return o.unknown(name, given)
 	}
 	if !o.cfg.allows(op.enable) {
-		f := refuse(OperationNotEnabled, "the operation %s is not enabled here", name)
-		return o.failedHub(name, f, f.field, nil, true)
+		f := refuse(fault.OperationNotEnabled, "", "the operation %s is not enabled here", name)
+		return o.failedHub(name, nil, f, f.Field, nil, true)
 	}
 	args, f := op.merge(given)
+	var res result
 	if f == nil {
-		var res result
 		if res, f = o.perform(ctx, call, op, args); f == nil {
 			return value{body: o.success(op, res)}
 		}
 	}
-	return o.failedHub(name, f, op.hubField(f.field, given), op.hubCall(op.corrected(args, f)), false)
+	return o.failedHub(name, res, f, op.hubField(f.Field, given), op.hubCall(op.corrected(args, f)), false)
 }
 
 func (o *ops) success(op *operation, res result) any {
 	e := envelope{Operation: op.name, Summary: res.summary(), Result: res}
-	if x, ok := res.(interface{ hubFields() map[string]any }); ok {
-		m := fields(e)
-		for k, v := range x.hubFields() {
-			m[k] = v
-		}
-		return m
+	more := besides(res)
+	if more == nil {
+		return e
 	}
-	return e
+	m := fields(e)
+	for k, v := range more {
+		m[k] = v
+	}
+	return m
+}
+
+// besides are the fields that an operation adds to the hub's own, such as the
+// receipt of a change.
+func besides(res result) map[string]any {
+	if x, ok := res.(interface{ hubFields() map[string]any }); ok {
+		return x.hubFields()
+	}
+	return nil
 }
 
 // merge puts the hub's path and config together to the operation's arguments.
@@ -321,15 +329,15 @@ func (o *ops) unknown(name string, given map[string]any) value {
 	if name == "" {
 		msg = "operation is empty; name one of enabled_operations"
 	}
-	f := refuse(InvalidOperation, "%s", msg).on("operation")
+	f := refuse(fault.InvalidOperation, "operation", "%s", msg)
 	var correct map[string]any
 	if best := nearest(name, enabled); best != "" {
-		f.message += fmt.Sprintf("; did you mean %q?", best)
+		f.Message += fmt.Sprintf("; did you mean %q?", best)
 		op := operationNamed(best)
 		args, _ := op.merge(given)
 		correct = op.hubCall(op.corrected(args, f))
 	}
-	return o.failedHub(name, f, f.field, correct, true)
+	return o.failedHub(name, nil, f, f.Field, correct, true)
 }
 
 func (o *ops) enabled() (on, off []string) {
@@ -343,17 +351,15 @@ func (o *ops) enabled() (on, off []string) {
 	return on, off
 }
 
-func (o *ops) failedHub(name string, f *failure, field string, correct map[string]any, list bool) value {
+func (o *ops) failedHub(name string, partial result, f *failure, field string, correct map[string]any, list bool) value {
 	m := failureFields(f, field, correct)
 	m["operation"] = name
-	m["summary"] = fmt.Sprintf("%s failed: %s", orOperation(name), f.message)
-	if f.partial != nil {
-		m["result"] = f.partial
+	m["summary"] = fmt.Sprintf("%s failed: %s", orOperation(name), f.Message)
+	if partial != nil {
+		m["result"] = partial
 	}
-	if x, ok := f.partial.(interface{ hubFields() map[string]any }); ok {
-		for k, v := range x.hubFields() {
-			m[k] = v
-		}
+	for k, v := range besides(partial) {
+		m[k] = v
 	}
 	if list {
 		on, off := o.enabled()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/textview"
 )
 
@@ -96,7 +97,7 @@ func (r *request) describeContent(ctx context.Context, t vfs.Target, out *descri
 	binary := false
 	var f *failure
 	switch {
-	case errors.As(err, &f) && f.kind == NotText:
+	case errors.As(err, &f) && f.Kind == fault.NotText:
 		binary = true
 	case errs.CodeOf(err) == errs.Permission || errs.CodeOf(err) == errs.NotRegularFile || errs.CodeOf(err) == errs.Unsupported:
 		return nil

@@ -68,7 +68,7 @@ func runList(ctx context.Context, r *request) (result, error) {
 	if p := r.args.text("pattern"); p != "" {
 		var err error
 		if o.Name, err = gitignore.NewName(p); err != nil {
-			return nil, badArgument("pattern", "%v", err).with("pattern", nil)
+			return nil, with(badArgument("pattern", "%v", err), "pattern", nil)
 		}
 	}
 	t, err := r.existingDir(ctx, "directory_path")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/gitignore"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/walk"
 )
@@ -26,11 +27,13 @@ func (r *request) base() string {
 func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error) {
 	given := r.args.text(field)
 	if strings.TrimSpace(given) == "" {
-		return vfs.Target{}, badArgument(field, "%s must name a file or directory", field).with(field, r.op.field(field).example)
+		return vfs.Target{}, with(badArgument(field, "%s must name a file or directory", field), field, r.op.field(field).example)
 	}
 	t, err := r.fs.Resolve(ctx, given, vfs.ResolveOptions{Cwd: r.base()})
 	if err != nil {
-		return t, asFailure(err, field).on(field)
+		f := fault.Of(err, field)
+		f.Field = field
+		return t, f
 	}
 	if r.cfg.SandboxRoot == "" {
 		return t, nil
@@ -44,8 +47,8 @@ func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error)
 		return t, err
 	}
 	if !inside {
-		return t, refuse(PathOutsideSandbox, "%q leads outside the directory that is open to you, %q",
-			vfs.DisplayName(given), vfs.DisplayName(root.Path)).on(field)
+		return t, refuse(fault.PathOutsideSandbox, field, "%q leads outside the directory that is open to you, %q",
+			vfs.DisplayName(given), vfs.DisplayName(root.Path))
 	}
 	return t, nil
 }
@@ -58,7 +61,7 @@ func (r *request) existing(ctx context.Context, field string) (vfs.Target, vfs.I
 	}
 	info, err := r.fs.Stat(ctx, t)
 	if err != nil {
-		return t, info, asFailure(err, field)
+		return t, info, fault.Of(err, field)
 	}
 	if !info.Exists() {
 		if err := r.absent(ctx, t); err != nil {
@@ -75,7 +78,7 @@ const maxSiblings = 10_000
 // notFound is the failure of a path with nothing at it. It names an entry
 // beside it that may have been meant.
 func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *failure {
-	f := refuse(PathNotFound, "there is nothing at %q", shown(t)).on(field)
+	f := refuse(fault.PathNotFound, field, "there is nothing at %q", shown(t))
 	dir, name := path.Split(slashed(t.Path))
 	parent, err := r.fs.Resolve(ctx, dir, vfs.ResolveOptions{})
 	if err != nil {
@@ -97,9 +100,9 @@ func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *fai
 		names[i] = e.Name
 	}
 	if best := nearest(name, names); best != "" {
-		f.message += fmt.Sprintf("; did you mean %q?", vfs.DisplayName(best))
+		f.Message += fmt.Sprintf("; did you mean %q?", vfs.DisplayName(best))
 		given := slashed(r.args.text(field))
-		f.with(field, strings.TrimSuffix(given, path.Base(given))+best)
+		with(f, field, strings.TrimSuffix(given, path.Base(given))+best)
 	}
 	return f
 }
@@ -116,9 +119,9 @@ func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, v
 	case err != nil:
 		return t, info, err
 	case info.Type == vfs.Directory:
-		return t, info, refuse(NotAFile, "%q is a directory", shown(t)).on(field)
+		return t, info, refuse(fault.NotAFile, field, "%q is a directory", shown(t))
 	case info.Type != vfs.File:
-		return t, info, refuse(NotAFile, "%q is not a regular file", shown(t)).on(field)
+		return t, info, refuse(fault.NotAFile, field, "%q is not a regular file", shown(t))
 	}
 	return t, info, nil
 }
@@ -127,7 +130,7 @@ func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, v
 func (r *request) existingDir(ctx context.Context, field string) (vfs.Target, error) {
 	t, info, err := r.existing(ctx, field)
 	if err == nil && info.Type != vfs.Directory {
-		err = refuse(NotADirectory, "%q is not a directory", shown(t)).on(field)
+		err = refuse(fault.NotADirectory, field, "%q is not a directory", shown(t))
 	}
 	return t, err
 }

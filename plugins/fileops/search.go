@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/gitignore"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/search"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/walk"
@@ -172,9 +173,9 @@ func badQuery(err error) error {
 	if errors.As(err, &qe) {
 		f := badArgument("query", "%s", qe.Error())
 		if qe.Offset >= 0 {
-			return f.with("is_regex", false)
+			return with(f, "is_regex", false)
 		}
-		return f.with("multiline", true)
+		return with(f, "multiline", true)
 	}
 	return err
 }
@@ -203,7 +204,7 @@ func (r *request) searchOptions() (search.Options, error) {
 	for _, name := range r.args.texts("file_types") {
 		globs, ok := fileTypes[strings.ToLower(name)]
 		if !ok {
-			return o, badArgument("file_types", "there is no file type %q; there are %s", name, strings.Join(sortedKeys(fileTypes), ", ")).with("file_types", nil)
+			return o, with(badArgument("file_types", "there is no file type %q; there are %s", name, strings.Join(sortedKeys(fileTypes), ", ")), "file_types", nil)
 		}
 		types = append(types, globs...)
 	}
@@ -224,7 +225,7 @@ func (r *request) search(ctx context.Context, t vfs.Target, info vfs.Info, p *se
 	root, base := search.Root{}, t
 	if info.Type != vfs.Directory {
 		if info.Type != vfs.File {
-			return search.Result{}, t, refuse(NotAFile, "%q is not a regular file", shown(t)).on("search_path")
+			return search.Result{}, t, refuse(fault.NotAFile, "search_path", "%q is not a regular file", shown(t))
 		}
 		// A symlink was resolved: its destination is what is opened.
 		real, err := r.fs.ProcessPath(t)

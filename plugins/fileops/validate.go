@@ -43,7 +43,7 @@ func runValidate(ctx context.Context, r *request) (result, error) {
 		}
 		name, content, out.FilePath = t.Path, read, t.Path
 	default:
-		return nil, badArgument("file_path", "file_path or content must be given").with("content", "{}")
+		return nil, with(badArgument("file_path", "file_path or content must be given"), "content", "{}")
 	}
 	report := validate.Check(name, content, patch.Format(r.args.text("format")))
 	out.Valid, out.Format, out.Summary = report.Valid, string(report.Format), report.Summary()

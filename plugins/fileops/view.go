@@ -9,6 +9,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/textview"
 )
 
@@ -97,7 +98,7 @@ func viewRequest(a arguments) (textview.Request, error) {
 			case chosen == "" || chosen == m.mode:
 				chosen, first = m.mode, name
 			default:
-				return textview.Request{}, badArgument(name, "%s and %s belong to different modes; send one of them", first, name).with(name, nil)
+				return textview.Request{}, with(badArgument(name, "%s and %s belong to different modes; send one of them", first, name), name, nil)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func viewRequest(a arguments) (textview.Request, error) {
 		req.Mode, req.Offset, req.Limit = textview.Char, min(a.number("offset_chars", 0), most), a.number("limit_chars", 0)
 	}
 	if req.EndLine > 0 && req.EndLine < max(1, req.StartLine) {
-		return req, badArgument("end_line", "end_line %d is before start_line %d", req.EndLine, req.StartLine).with("end_line", req.StartLine)
+		return req, with(badArgument("end_line", "end_line %d is before start_line %d", req.EndLine, req.StartLine), "end_line", req.StartLine)
 	}
 	return req, nil
 }
@@ -130,7 +131,7 @@ func runView(ctx context.Context, r *request) (result, error) {
 	if err != nil {
 		var re *textview.RangeError
 		if errors.As(err, &re) {
-			return nil, badArgument(re.Field, "%s", re.Error()).with(re.Field, re.Nearest)
+			return nil, with(badArgument(re.Field, "%s", re.Error()), re.Field, re.Nearest)
 		}
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (r *request) view(ctx context.Context, t vfs.Target, req textview.Request) 
 
 func notText(t vfs.Target, err error) error {
 	if errors.Is(err, textview.ErrNotText) {
-		return refuse(NotText, "%q is not a UTF-8 text file; file_info tells what it is", shown(t)).on("file_path")
+		return refuse(fault.NotText, "file_path", "%q is not a UTF-8 text file; file_info tells what it is", shown(t))
 	}
 	return err
 }
