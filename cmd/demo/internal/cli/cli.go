@@ -21,8 +21,8 @@ import (
 
 // Main runs the command line of the process and returns its exit status.
 //
-// An interrupt ends the context of the command, so that it cleans up; a second
-// one ends the process.
+// An interrupt that nobody takes ends the context of the command, so that it
+// cleans up; one more ends the process.
 func Main() int {
 	base, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -37,11 +37,11 @@ func Main() int {
 		case <-base.Done():
 		}
 	}()
-	ctx, stop := signal.NotifyContext(base, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	return Run(ctx, Env{
+	interrupts := new(Interrupts)
+	defer interrupts.listen(cancel)()
+	return Run(base, Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Interrupts: interrupts,
 	})
 }
 
@@ -51,12 +51,20 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	// Interrupts may be nil, where there are none.
+	Interrupts *Interrupts
 }
 
 // Run runs one command line and returns its exit status: one of the status
 // constants.
 func Run(ctx context.Context, env Env) int {
-	a := &app{stdin: env.Stdin, out: term.New(env.Stdout, env.Getenv), errors: term.New(env.Stderr, env.Getenv)}
+	a := &app{
+		stdin: env.Stdin, getenv: env.Getenv, interrupts: env.Interrupts,
+		out: term.New(env.Stdout, env.Getenv), errors: term.New(env.Stderr, env.Getenv),
+	}
+	if a.interrupts == nil {
+		a.interrupts = new(Interrupts)
+	}
 	a.render = render.New(a.out)
 	root := a.root()
 	root.SetArgs(env.Args)
@@ -80,10 +88,12 @@ func Run(ctx context.Context, env Env) int {
 
 // app is what the commands share.
 type app struct {
-	stdin  io.Reader
-	out    *term.Output
-	errors *term.Output
-	render *render.Renderer
+	stdin      io.Reader
+	getenv     func(string) string
+	interrupts *Interrupts
+	out        *term.Output
+	errors     *term.Output
+	render     *render.Renderer
 }
 
 func (a *app) root() *cobra.Command {
@@ -123,6 +133,7 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 	})
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
+	root.AddCommand(a.pluginsCommand())
 	return root
 }
 

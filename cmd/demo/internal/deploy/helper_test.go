@@ -1,7 +1,9 @@
 package deploy_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"go.uber.org/fx"
 
@@ -55,3 +57,6 @@ func checkValid(t *testing.T, name string, messages []llm.Message) {
 		t.Errorf("%s: no results of %v", name, open)
 	}
 }
+
+// noSleep lets retries come at once.
+func noSleep(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }

@@ -1,21 +1,123 @@
 package deploy
 
 import (
-	"path/filepath"
+	"encoding/json"
+	"slices"
+	"strings"
 
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/sandbox"
+	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/plugins/approve"
 	"github.com/bridle-go/bridle/plugins/attachments"
+	"github.com/bridle-go/bridle/plugins/fileops"
 	"github.com/bridle-go/bridle/plugins/models"
+	confine "github.com/bridle-go/bridle/plugins/sandbox"
 	"github.com/bridle-go/bridle/testkit/replay"
 )
 
-// Replay composes the deployment that replays a session.
+// Replay composes the deployment that replays a session: the one that its log
+// tells of.
 func Replay(s replay.Setup) ([]plug.Plugin, error) {
+	told := tellsOf(s.Log)
 	o := Default(s.Workspace)
-	o.FS.RecoveryDir = filepath.Join(s.Home, "recovery")
-	o.Attachments = &attachments.Config{Dir: filepath.Join(s.Home, "attachments")}
-	o.Approval = &approve.Config{}
 	o.Models = &models.Config{}
+	if told.tool("read_image") {
+		o.Attachments = &attachments.Config{}
+	}
+	if told.called(fileops.HubName) {
+		o.FileOps = &fileops.Config{}
+	}
+	if told.sandbox != "" {
+		o.Sandbox = &confine.PolicyConfig{Mode: told.sandbox}
+	}
+	if told.approval != "" {
+		o.Approval = &approve.Config{Policy: told.approval}
+	}
+	o.Place(s.Workspace, s.Home)
 	return Plugins(o), nil
+}
+
+// told is what a log tells of the deployment it comes from.
+type told struct {
+	// sandbox and approval are what its sessions begin with; "" where the
+	// deployment has none.
+	sandbox  sandbox.Mode
+	approval approval.Mode
+	tools    []string // nil where it does not say
+	calls    []string
+}
+
+// tool reports whether the deployment has a tool. A log that does not list its
+// tools may have any.
+func (t told) tool(name string) bool { return t.tools == nil || slices.Contains(t.tools, name) }
+
+// called reports whether the log lists a tool, or has calls of it.
+func (t told) called(name string) bool {
+	return slices.Contains(t.tools, name) || t.tools == nil && slices.Contains(t.calls, name)
+}
+
+func tellsOf(log *session.Log) told {
+	var t told
+	first := func(mode sandbox.Mode, policy approval.Mode) {
+		if t.sandbox == "" {
+			t.sandbox = mode
+		}
+		if t.approval == "" {
+			t.approval = policy
+		}
+	}
+	for _, e := range log.Events {
+		switch e.Type {
+		case session.TypeSandboxMode:
+			first(sandbox.DefaultMode, "")
+		case session.TypeApprovalPolicy, session.TypeApprovalAsked:
+			first("", approval.Ask)
+		case session.TypeUserMessage:
+			var m llm.Message
+			if e.Decode(&m) != nil {
+				continue // the log was checked when it was read
+			}
+			for _, section := range m.Source.Sections {
+				first(sectionModes(section))
+			}
+		case session.TypeRequestHeader:
+			var h session.RequestHeader
+			var schemas []llm.ToolSchema
+			if e.Decode(&h) != nil || json.Unmarshal(h.Header.Tools, &schemas) != nil {
+				continue // the tools were left out
+			}
+			for _, s := range schemas {
+				t.tools = append(t.tools, s.Name)
+			}
+		case session.TypeToolCall:
+			var c session.ToolCall
+			if e.Decode(&c) == nil {
+				t.calls = append(t.calls, c.Name)
+			}
+		}
+	}
+	return t
+}
+
+// sectionModes reads the mode or policy that a section of the runtime context
+// tells a model.
+func sectionModes(s llm.Section) (sandbox.Mode, approval.Mode) {
+	switch s.Name {
+	case "sandbox:policy":
+		for _, mode := range sandbox.Modes() {
+			if strings.Contains(s.Text, string(mode)) {
+				return mode, ""
+			}
+		}
+		return sandbox.DefaultMode, ""
+	case "approval:policy":
+		if strings.Contains(s.Text, "disabled") || strings.Contains(s.Text, "nobody is asked") {
+			return "", approval.Never
+		}
+		return "", approval.Ask
+	}
+	return "", ""
 }

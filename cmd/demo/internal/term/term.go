@@ -38,10 +38,12 @@ const (
 
 // Output is where a program writes.
 type Output struct {
-	w     io.Writer
-	err   error // of the first write that failed
-	color bool
-	width int
+	w        io.Writer
+	err      error // of the first write that failed
+	terminal bool
+	moves    bool // the cursor can be moved
+	color    bool
+	width    int
 }
 
 // Write writes to the output. After a failed write nothing more is written.
@@ -66,13 +68,15 @@ func New(w io.Writer, getenv func(string) string) *Output {
 	o := &Output{w: w, width: defaultWidth}
 	f, isFile := w.(*os.File)
 	terminal := isFile && term.IsTerminal(int(f.Fd()))
+	o.terminal = terminal
+	o.moves = terminal && getenv("TERM") != "dumb" && enableSequences(f)
 	force := getenv("CLICOLOR_FORCE")
 	switch {
 	case getenv("NO_COLOR") != "":
 	case force != "" && force != "0":
 		o.color = true
-	case terminal && getenv("TERM") != "dumb":
-		o.color = enableSequences(f)
+	default:
+		o.color = o.moves
 	}
 	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
 		o.width = n
@@ -83,6 +87,9 @@ func New(w io.Writer, getenv func(string) string) *Output {
 	}
 	return o
 }
+
+// Terminal reports whether a person reads the output at a terminal.
+func (o *Output) Terminal() bool { return o.terminal }
 
 // Color reports whether the output has colour.
 func (o *Output) Color() bool { return o.color }
