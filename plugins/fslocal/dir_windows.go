@@ -25,7 +25,7 @@ const (
 
 // PathWalk says in a few words how directories are opened without following
 // symlinks out of their root.
-func PathWalk() string { return "os.Root" }
+func PathWalk() string { return "os.Root; moves between two directories go by their paths" }
 
 // OpenDir opens the directory at an absolute path.
 func OpenDir(path string) (*Dir, error) {

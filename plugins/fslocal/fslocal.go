@@ -56,7 +56,8 @@
 //
 // # Platforms
 //
-// Linux and macOS keep every promise. On Windows the provider works through
+// Linux and macOS keep every promise; watching, and directory handles for
+// walks, exist on Linux only. On Windows the provider works through
 // os.Root: changes replace atomically, but owners and directory syncs do not
 // exist, and staging files of killed processes are told by their locks only.
 package fslocal

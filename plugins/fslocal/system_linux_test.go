@@ -1,17 +1,19 @@
 package fslocal
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -209,6 +211,55 @@ func TestMountedFile(t *testing.T) {
 		os.Remove("/dev/shm/fslocal-test")
 	}
 }
+
+// TestKillInPlace kills a process that overwrites a mounted file at random
+// moments. The file may be torn then; the next change must find one whole
+// content all the same, and leave nothing behind.
+func TestKillInPlace(t *testing.T) {
+	kills := 100
+	if testing.Short() {
+		kills = 20
+	}
+	ctx := context.Background()
+	f, dir := newFS(t)
+	os.Mkdir(filepath.Join(dir, "sub"), 0o755)
+	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "sub", "dst")
+	put(t, src, strings.Repeat("a", 20_000))
+	put(t, dst, "")
+	mount(t, src, dst, "", unix.MS_BIND, "")
+	torn := 0
+	for range kills {
+		cmd := helper(t, "write-forever", dst)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+			t.Fatalf("the helper said %q, %v", line, err)
+		}
+		time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond) // random on purpose
+		cmd.Process.Kill()
+		cmd.Wait()
+		if !uniform(content(t, dst)) {
+			torn++
+		}
+		r, err := f.WriteText(ctx, target(t, f, dst), strings.Repeat("Z", 20_000+rand.IntN(60_000)), vfs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Before == nil || len(*r.Before) < 20_000 || !uniform(*r.Before) {
+			t.Fatalf("what was replaced is a mixture of %d bytes", len(*r.Before))
+		}
+		wantNames(t, filepath.Join(dir, "sub"), "dst")
+	}
+	t.Logf("%d of %d kills tore the file", torn, kills)
+}
+
+// uniform reports whether a text is one letter over and over.
+func uniform(s string) bool { return strings.Trim(s, s[:min(1, len(s))]) == "" }
 
 // TestWithoutOpenat2 runs the walk that older kernels need.
 func TestWithoutOpenat2(t *testing.T) {
