@@ -264,3 +264,17 @@ func checkLabel(label string) error {
 	}
 	return nil
 }
+
+// Remove removes a backup, its metadata first, so that no half of it is ever
+// listed.
+func (k *Keeper) Remove(ctx context.Context, m Meta) error {
+	err := k.store.Remove(ctx, path.Join(path.Dir(m.Path), m.ID+metaSuffix))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = k.store.Remove(ctx, m.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

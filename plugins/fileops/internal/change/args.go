@@ -174,7 +174,6 @@ type BatchArgs struct {
 	Operations      List[Step] `json:"operations"`
 	ContinueOnError bool       `json:"continue_on_error,omitempty"`
 	Atomic          bool       `json:"atomic,omitempty"`
-	DryRun          bool       `json:"dry_run,omitempty"`
 }
 
 // Step is one operation of a batch.

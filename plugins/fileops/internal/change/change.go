@@ -120,7 +120,7 @@ type run struct {
 	base    vfs.Target // what relative paths and workspace deltas start from
 	keeper  *backup.Keeper
 	journal *journal // nil where a single provider call does the change
-	batched bool     // part of a batch
+	spares  []spare
 
 	receipts  []Receipt
 	recovered []Recovery
@@ -150,7 +150,7 @@ func (e *Engine) start(ctx context.Context, fs vfs.FileSystem, call *tool.Call, 
 	} else if r.base, err = fs.Resolve(ctx, orDot(cwd), vfs.ResolveOptions{}); err != nil {
 		return nil, err
 	}
-	r.keeper = r.newKeeper(r.root)
+	r.keeper = r.newKeeper()
 	if !dry {
 		r.recovered, err = e.open(ctx, r)
 	}

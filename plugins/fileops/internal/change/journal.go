@@ -1,0 +1,422 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/session"
+	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
+)
+
+const backupFolder = backup.Folder
+
+const (
+	journalPrefix = "journal-"
+	journalSuffix = ".json"
+	// maxJournal bounds a journal that is read: a hundred changes take some
+	// 100 KiB.
+	maxJournal = 16 << 20
+)
+
+// A journal says what is being changed by a call that takes several steps, so
+// that what a killed process leaves half done can be finished. It is one file
+// in the backup folder of the root, which is written anew, durably, before
+// each step.
+type journal struct {
+	t    vfs.Target
+	opts vfs.Options
+	doc  journalDoc
+	dir  string
+	made bool // the folder is new
+}
+
+// journalDoc is the file's form.
+type journalDoc struct {
+	Version   int       `json:"version"`
+	ID        string    `json:"id"`
+	Operation string    `json:"operation"`
+	Owner     owner     `json:"owner"`
+	Created   time.Time `json:"created"`
+	// Records are the changes that were begun, in order.
+	Records []Record `json:"records"`
+	// Scratch are paths that are of no use once the call is over.
+	Scratch []string `json:"scratch,omitempty"`
+	// Complete tells that all changes are made, and only scratch is left.
+	Complete bool `json:"complete,omitempty"`
+}
+
+// owner is the process that writes a journal.
+type owner struct {
+	PID  int    `json:"pid"`
+	Host string `json:"host"`
+	// Started tells processes of one number apart; "" where it is not known.
+	Started string `json:"started,omitempty"`
+}
+
+func self() owner {
+	host, _ := os.Hostname() // "" is no host's name, so nobody takes the journal over
+	return owner{PID: os.Getpid(), Host: host, Started: startOf(os.Getpid())}
+}
+
+// live are the journals of this process.
+var live sync.Map
+
+// alive reports whether the owner may still be at work. Of another machine
+// nothing is known.
+func (o owner) alive(id string) bool {
+	me := self()
+	if o.Host != me.Host {
+		return true
+	}
+	if o.PID == me.PID && o.Started == me.Started {
+		_, running := live.Load(id)
+		return running
+	}
+	return running(o.PID) && (o.Started == "" || startOf(o.PID) == o.Started)
+}
+
+// journalDir is the backup folder of the root.
+func (r *run) journalDir(ctx context.Context) (string, error) {
+	if r.cfg.BackupRoot != "" {
+		return r.physicalPath(ctx, r.cfg.BackupRoot)
+	}
+	base, err := r.processPath(r.base)
+	return path.Join(base, backupFolder), err
+}
+
+// begin starts a journal; the caller ends it.
+func (r *run) begin(ctx context.Context) (*journal, error) {
+	dir, err := r.journalDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := r.clock.id()
+	if err != nil {
+		return nil, err
+	}
+	s := r.store()
+	j := &journal{dir: dir, opts: s.options(), doc: journalDoc{Version: 1, ID: id, Operation: r.op, Owner: self(), Created: r.clock.time()}}
+	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, journalPrefix+id+journalSuffix), vfs.ResolveOptions{}); err != nil {
+		return nil, err
+	}
+	if _, err := s.List(ctx, dir); err != nil {
+		j.made = true
+	}
+	if r.cfg.BackupRoot == "" {
+		if err := s.Create(ctx, path.Join(dir, ".gitignore"), []byte("*\n"), 0o644); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+	}
+	live.Store(id, true)
+	if err := r.save(ctx, j); err != nil {
+		r.end(ctx, j)
+		return nil, err
+	}
+	return j, nil
+}
+
+func (r *run) save(ctx context.Context, j *journal) error {
+	data, err := json.MarshalIndent(j.doc, "", " ")
+	if err != nil {
+		return err
+	}
+	if _, err = r.put(ctx, j.t, append(data, '\n'), vfs.Attr{}, j.opts); err != nil {
+		return fmt.Errorf("the journal could not be written: %w", err)
+	}
+	return nil
+}
+
+// end removes a journal whose call is over.
+func (r *run) end(ctx context.Context, j *journal) {
+	ctx = context.WithoutCancel(ctx)
+	// A journal that stays is found complete, or has nothing to take back that
+	// was not taken back already.
+	_ = vfs.Remove(ctx, r.fs, j.t, j.opts)
+	if j.made {
+		r.dropFolder(ctx, j.dir, r.cfg.BackupRoot)
+	}
+	live.Delete(j.doc.ID)
+}
+
+// note writes down a change that is about to be made.
+func (r *run) note(ctx context.Context, rec Record) error {
+	if r.journal == nil {
+		return nil
+	}
+	r.journal.doc.Records = append(r.journal.doc.Records, rec)
+	err := r.save(ctx, r.journal)
+	if err != nil {
+		r.journal.doc.Records = r.journal.doc.Records[:len(r.journal.doc.Records)-1]
+	}
+	return err
+}
+
+// unnote strikes out the last change, which was not made. On disk it may stay:
+// taking it back does nothing.
+func (r *run) unnote(context.Context) {
+	if r.journal != nil {
+		r.journal.doc.Records = r.journal.doc.Records[:len(r.journal.doc.Records)-1]
+	}
+}
+
+// scratch writes down paths that are to vanish when the call is over.
+func (r *run) scratch(ctx context.Context, paths ...string) error {
+	r.journal.doc.Scratch = append(r.journal.doc.Scratch, paths...)
+	return r.save(ctx, r.journal)
+}
+
+// clean removes scratch. What cannot be removed is told.
+func (r *run) clean(ctx context.Context, j *journal) error {
+	ctx = context.WithoutCancel(ctx)
+	var failures []error
+	for _, p := range j.doc.Scratch {
+		if !isScratch(p) {
+			failures = append(failures, fmt.Errorf("%s is no scratch of a file operation and stays", vfs.DisplayName(p)))
+			continue
+		}
+		s, err := r.fs.Resolve(ctx, p, vfs.ResolveOptions{})
+		if err == nil {
+			var info vfs.Info
+			if info, err = r.fs.Lstat(ctx, s); err == nil {
+				err = r.drop(ctx, spot{t: s, State: State{Type: typeOf(info.Type)}})
+			}
+		}
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			failures = append(failures, fmt.Errorf("%s is left over: %w", vfs.DisplayName(p), err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// scratchName names something that is made beside a path for the length of a
+// call.
+func scratchName(physical, kind, id string) string {
+	return path.Join(path.Dir(physical), ".fileops-"+kind+"-"+id)
+}
+
+var scratchPattern = regexp.MustCompile(`^\.fileops-(stage|aside|gone|link)-[0-9A-HJKMNP-TV-Z]{26}$`)
+
+// isScratch reports whether a path is one that scratchName gives. A journal is
+// a file like any other, and must not be able to have anything else removed.
+func isScratch(p string) bool { return scratchPattern.MatchString(path.Base(p)) }
+
+func typeOf(t vfs.Type) string {
+	switch t {
+	case vfs.Absent:
+		return isAbsent
+	case vfs.Directory:
+		return isDir
+	case vfs.Link:
+		return isLink
+	}
+	return isOther // removed without a guard
+}
+
+// Recovery tells of an interrupted call that was finished.
+type Recovery struct {
+	ID        string    `json:"id"`
+	Operation string    `json:"operation"`
+	Began     time.Time `json:"began"`
+	// Completed tells that everything had been done; otherwise it was undone.
+	Completed bool `json:"completed"`
+	// Undone are the paths that were put back, and Problems what could not be.
+	Undone   []string `json:"undone,omitempty"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+// String tells it in one line.
+func (r Recovery) String() string {
+	what := "was undone"
+	switch {
+	case r.Completed:
+		what = "was complete and has been cleaned up"
+	case len(r.Problems) > 0:
+		what = "was undone as far as possible: " + strings.Join(r.Problems, "; ")
+	}
+	return fmt.Sprintf("%s of %s was interrupted; it %s", r.Operation, r.Began.Format(time.RFC3339), what)
+}
+
+// TypeRecovered is the type of the event that logs a recovery. It is
+// ignorable.
+const TypeRecovered = "fileops/recovered"
+
+// open finishes what was interrupted in the root of a call, the first time
+// that it is used.
+func (e *Engine) open(ctx context.Context, r *run) ([]Recovery, error) {
+	key := rootKey{r.fs, r.base.Key}
+	e.mu.Lock()
+	done := e.opened[key]
+	e.mu.Unlock()
+	if done {
+		return nil, nil
+	}
+	found, err := r.recover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.opened[key] = true
+	e.mu.Unlock()
+	return found, nil
+}
+
+// Recover finishes the calls that were interrupted in the root that calls of
+// this session have: all their changes were made, or those that were are taken
+// back. Operations do it themselves the first time they see a root.
+func (e *Engine) Recover(ctx context.Context, fs vfs.FileSystem, call *tool.Call) ([]Recovery, error) {
+	r, err := e.start(ctx, fs, call, "recover", true)
+	if err != nil {
+		return nil, err
+	}
+	return e.open(ctx, r)
+}
+
+func (r *run) recover(ctx context.Context) ([]Recovery, error) {
+	dir, err := r.journalDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := r.store().List(ctx, dir)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) || errs.CodeOf(err) == errs.NotDirectory {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var found []Recovery
+	for _, name := range names {
+		if !strings.HasPrefix(name, journalPrefix) || !strings.HasSuffix(name, journalSuffix) {
+			continue
+		}
+		rec, err := r.finishJournal(ctx, dir, name)
+		if err != nil {
+			return found, err
+		}
+		if rec != nil {
+			found = append(found, *rec)
+		}
+	}
+	return found, nil
+}
+
+// finishJournal takes a journal over, unless its owner is at work.
+func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, error) {
+	j := &journal{dir: dir, opts: r.store().options()}
+	var err error
+	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, name), vfs.ResolveOptions{}); err != nil {
+		return nil, err
+	}
+	b, err := r.fs.ReadBytes(ctx, j.t, maxJournal)
+	if errors.Is(err, errs.NotFound) {
+		return nil, nil // somebody else has finished it
+	}
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(b.Data, &j.doc) != nil || j.doc.Version != 1 || journalPrefix+j.doc.ID+journalSuffix != name {
+		return nil, nil // not of this form: not ours to judge
+	}
+	if j.doc.Owner.alive(j.doc.ID) {
+		return nil, nil
+	}
+	// Of several who find it, one takes it over.
+	live.Store(j.doc.ID, true)
+	defer live.Delete(j.doc.ID)
+	j.doc.Owner = self()
+	claim := j.opts
+	claim.Guard = vfs.ReplaceIfVersion(b.Version)
+	data, err := json.Marshal(j.doc)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.put(ctx, j.t, data, vfs.Attr{}, claim); err != nil {
+		if errs.CodeOf(err) == errs.StaleVersion {
+			return nil, nil
+		}
+		return nil, err
+	}
+	rec := &Recovery{ID: j.doc.ID, Operation: j.doc.Operation, Began: j.doc.Created, Completed: j.doc.Complete}
+	if !j.doc.Complete {
+		r.journal = j
+		r.takeBack(ctx, j, func(_ int, u Record, err error) {
+			if err != nil {
+				rec.Problems = append(rec.Problems, err.Error())
+				return
+			}
+			rec.Undone = append(rec.Undone, r.rel(u.Path))
+		})
+		r.journal = nil
+	}
+	if err := r.clean(ctx, j); err != nil {
+		rec.Problems = append(rec.Problems, err.Error())
+	}
+	r.end(ctx, j)
+	r.logRecovery(*rec)
+	return rec, nil
+}
+
+// takeBack undoes the records of a journal, newest first, and strikes each out
+// once it is dealt with. It calls done with the number of each, from 1.
+func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec Record, err error)) {
+	for len(j.doc.Records) > 0 {
+		n := len(j.doc.Records)
+		u := j.doc.Records[n-1]
+		err := r.undo(ctx, u, false)
+		if err != nil {
+			// What was put out of sight may be all that is left.
+			j.keepAside(u.Gone)
+			j.keepAside(u.Aside)
+			err = errors.New(err.Error() + whereKept(u))
+		}
+		done(n, u, err)
+		j.doc.Records = j.doc.Records[:n-1]
+		if len(j.doc.Records) == 0 {
+			j.doc.Complete = true
+		}
+		// A record that stays in the file is undone already: that is noticed.
+		_ = r.save(ctx, j)
+	}
+}
+
+// whereKept says where what was there before a change is to be found.
+func whereKept(u Record) string {
+	switch {
+	case u.Before.BackupID != "":
+		return fmt.Sprintf(" (what was there before is backup %s in %s)", u.Before.BackupID, vfs.DisplayName(u.Before.BackupDir))
+	case u.Aside != "":
+		return fmt.Sprintf(" (what was there before may be in %s)", vfs.DisplayName(u.Aside))
+	}
+	return ""
+}
+
+func (j *journal) keepAside(aside string) {
+	kept := j.doc.Scratch[:0]
+	for _, p := range j.doc.Scratch {
+		if p != aside {
+			kept = append(kept, p)
+		}
+	}
+	j.doc.Scratch = kept
+}
+
+func (r *run) logRecovery(rec Recovery) {
+	s := r.call.Session()
+	if s == nil {
+		return
+	}
+	if data, err := json.Marshal(rec); err == nil {
+		// The outcome tells it too; a log that takes no more says so itself.
+		_, _ = s.Append(session.Event{Type: TypeRecovered, Data: data, Ignorable: true})
+	}
+}

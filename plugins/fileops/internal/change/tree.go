@@ -1,0 +1,236 @@
+package change
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
+)
+
+// survey counts what is below a directory and refuses what cannot be copied.
+// The check is called with each path below, relative to the directory.
+func (r *run) survey(ctx context.Context, dir vfs.Target, prefix string, keepBackups bool, check func(rel string, c child) error) (size int64, err error) {
+	entries, err := r.children(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range entries {
+		if skipped(c, keepBackups) {
+			continue
+		}
+		rel := prefix + c.name
+		if err := check(rel, c); err != nil {
+			return size, err
+		}
+		switch c.info.Type {
+		case vfs.File:
+			size += max(c.info.Size, 0)
+		case vfs.Link:
+		case vfs.Directory:
+			below, err := r.survey(ctx, c.t, rel+"/", keepBackups, check)
+			size += below
+			if err != nil {
+				return size, err
+			}
+		default:
+			return size, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("%q is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
+		}
+	}
+	return size, nil
+}
+
+// skipped reports whether an entry is left out of copies: backups are of the
+// files that they lie beside, and of no use to a copy of those.
+func skipped(c child, keepBackups bool) bool {
+	return !keepBackups && c.name == backup.Folder && c.info.Type == vfs.Directory
+}
+
+// copyTree copies what is below one directory into another, which it makes.
+// Modes and times of directories are set once they are full.
+func (r *run) copyTree(ctx context.Context, from vfs.Target, info vfs.Info, to string, keepBackups bool) (int64, error) {
+	t, err := r.fs.Resolve(ctx, to, vfs.ResolveOptions{})
+	if err != nil {
+		return 0, err
+	}
+	if err := vfs.MakeDir(ctx, r.fs, t, r.options(vfs.Guard{})); err != nil {
+		return 0, err
+	}
+	// Nobody else sees what comes out of a private directory.
+	if err := r.setDirAttr(ctx, t, vfs.Attr{Mode: info.Mode&0o777 | 0o700, SetMode: info.Mode != 0}); err != nil {
+		return 0, err
+	}
+	entries, err := r.children(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for _, c := range entries {
+		if skipped(c, keepBackups) {
+			continue
+		}
+		n, err := r.copyEntry(ctx, c, path.Join(to, c.name), keepBackups)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, r.setDirAttr(ctx, t, vfs.Attr{Mode: info.Mode, SetMode: info.Mode != 0, Modified: info.Modified})
+}
+
+// setDirAttr sets what a provider can set of a directory.
+func (r *run) setDirAttr(ctx context.Context, t vfs.Target, attr vfs.Attr) error {
+	err := vfs.SetDirAttr(ctx, r.fs, t, attr, r.options(vfs.Guard{}))
+	if errors.Is(err, errs.Unsupported) {
+		return nil
+	}
+	return err
+}
+
+func (r *run) copyEntry(ctx context.Context, c child, to string, keepBackups bool) (int64, error) {
+	switch c.info.Type {
+	case vfs.Directory:
+		return r.copyTree(ctx, c.t, c.info, to, keepBackups)
+	case vfs.File, vfs.Link:
+		t, err := r.fs.Resolve(ctx, to, vfs.ResolveOptions{})
+		if err != nil {
+			return 0, err
+		}
+		return vfs.Copy(ctx, r.fs, c.t, t, false, r.options(vfs.Guard{}))
+	}
+	return 0, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("%q is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
+}
+
+// removeTree removes a directory with all it holds, never through a symlink.
+func (r *run) removeTree(ctx context.Context, dir vfs.Target) error {
+	entries, err := r.children(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range entries {
+		if c.info.Type == vfs.Directory {
+			err = r.removeTree(ctx, c.t)
+		} else {
+			err = vfs.Remove(ctx, r.fs, c.t, r.options(vfs.Guard{}))
+		}
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return err
+		}
+	}
+	return vfs.RemoveDir(ctx, r.fs, dir, r.options(vfs.Guard{}))
+}
+
+// sameFile compares two files byte for byte, and returns the digest of the
+// second.
+func (r *run) sameFile(ctx context.Context, a, b vfs.Target) (sha string, size int64, same bool, err error) {
+	one, err := vfs.Open(ctx, r.fs, a)
+	if err != nil {
+		return "", 0, false, err
+	}
+	defer one.Close()
+	two, err := vfs.Open(ctx, r.fs, b)
+	if err != nil {
+		return "", 0, false, err
+	}
+	defer two.Close()
+	c := comparison{one: one, same: true, hash: sha256.New(), buf: make([]byte, chunk)}
+	size, err = pour(ctx, &c, two)
+	if err == nil && c.same {
+		// The first must end where the second does.
+		n, rerr := one.ReadAt(c.buf[:1], size)
+		c.same = n == 0 && (rerr == io.EOF || rerr == nil)
+	}
+	return hex.EncodeToString(c.hash.Sum(nil)), size, c.same, err
+}
+
+// comparison is written the second of two files and reads the first.
+type comparison struct {
+	one  io.ReaderAt
+	at   int64
+	same bool
+	hash hash.Hash
+	buf  []byte
+}
+
+func (c *comparison) Write(p []byte) (int, error) {
+	if _, err := c.hash.Write(p); err != nil {
+		return 0, err
+	}
+	if c.same && len(p) > 0 {
+		n, err := c.one.ReadAt(c.buf[:len(p)], c.at)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		c.same = bytes.Equal(c.buf[:n], p)
+	}
+	c.at += int64(len(p))
+	return len(p), nil
+}
+
+// compareTrees says where a copied directory differs from its original, or "".
+func (r *run) compareTrees(ctx context.Context, a, b vfs.Target, keepBackups bool) (string, error) {
+	left, err := r.children(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	right, err := r.children(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	var all []child
+	for _, c := range left {
+		if !skipped(c, keepBackups) {
+			all = append(all, c)
+		}
+	}
+	if len(all) != len(right) {
+		return fmt.Sprintf("%s holds %s, its copy %d", vfs.DisplayName(a.Path), count(len(all), "name"), len(right)), nil
+	}
+	for i, c := range all {
+		d := right[i]
+		why := ""
+		switch {
+		case c.name != d.name || c.info.Type != d.info.Type:
+			why = "is not what its copy is"
+		case c.info.Mode != d.info.Mode && c.info.Type != vfs.Link:
+			why = fmt.Sprintf("has mode %04o, its copy %04o", c.info.Mode, d.info.Mode)
+		case c.info.Type == vfs.File:
+			_, _, same, err := r.sameFile(ctx, c.t, d.t)
+			if err != nil {
+				return "", err
+			}
+			if !same {
+				why = "differs from its copy"
+			}
+		case c.info.Type == vfs.Link:
+			one, err := vfs.Readlink(ctx, r.fs, c.t)
+			if err != nil {
+				return "", err
+			}
+			two, err := vfs.Readlink(ctx, r.fs, d.t)
+			if err != nil {
+				return "", err
+			}
+			if one != two {
+				why = "leads elsewhere than its copy"
+			}
+		case c.info.Type == vfs.Directory:
+			if below, err := r.compareTrees(ctx, c.t, d.t, keepBackups); err != nil || below != "" {
+				return below, err
+			}
+		}
+		if why != "" {
+			return vfs.DisplayName(c.t.Path) + " " + why, nil
+		}
+	}
+	return "", nil
+}
