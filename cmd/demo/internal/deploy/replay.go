@@ -107,12 +107,14 @@ func tellsOf(log *session.Log) told {
 func sectionModes(s llm.Section) (sandbox.Mode, approval.Mode) {
 	switch s.Name {
 	case "sandbox:policy":
+		// The text may name other modes behind the one that holds.
+		found, at := sandbox.DefaultMode, len(s.Text)
 		for _, mode := range sandbox.Modes() {
-			if strings.Contains(s.Text, string(mode)) {
-				return mode, ""
+			if i := strings.Index(s.Text, string(mode)); i >= 0 && i < at {
+				found, at = mode, i
 			}
 		}
-		return sandbox.DefaultMode, ""
+		return found, ""
 	case "approval:policy":
 		if strings.Contains(s.Text, "disabled") || strings.Contains(s.Text, "nobody is asked") {
 			return "", approval.Never

@@ -293,7 +293,7 @@ func TestCrashedLogsReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := 4
+		step := 7
 		if testing.Short() {
 			step = 25
 		}

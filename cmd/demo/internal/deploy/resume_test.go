@@ -34,13 +34,15 @@ func newPlace(t *testing.T, files map[string]string) place {
 // sitting is one process's worth of a session.
 type sitting struct {
 	*agent.Agent
-	d *harness.Deployment
+	d     *harness.Deployment
+	model *script.Model
 }
 
 // sit composes a new deployment and opens the session "s", or makes it.
 func (p place) sit(t *testing.T, steps ...script.Step) *sitting {
 	t.Helper()
-	plugins := append(deploy.Plugins(deploy.Default(p.workspace)), registryPlugin(), script.New(script.Config{Provider: "p"}, steps...).Plugin())
+	model := script.New(script.Config{Provider: "p"}, steps...)
+	plugins := append(deploy.Plugins(deploy.Default(p.workspace)), registryPlugin(), model.Plugin())
 	d := compose(t, plugins...)
 	store := session.NewFileStore(p.sessions, session.Config{MayRetry: d.Tools().MayRetry})
 	s, err := store.Open(t.Context(), "s")
@@ -54,7 +56,7 @@ func (p place) sit(t *testing.T, steps ...script.Step) *sitting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sitting{a, d}
+	return &sitting{a, d, model}
 }
 
 func (s *sitting) ask(t *testing.T, text string) {

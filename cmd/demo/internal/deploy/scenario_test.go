@@ -12,7 +12,7 @@ import (
 	"github.com/bridle-go/bridle/testkit/scenario"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func leakTest(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // areas are the scenario files there are. A file that is not here fails the
 // test, so that none is passed over.
