@@ -17,6 +17,9 @@ type Observation struct {
 	// Absent tells that nothing was there.
 	Absent bool
 	Actor  any
+	// Size is that of the file in bytes, its byte-order mark included. 0 means
+	// that the observer does not know it, or that the file is empty.
+	Size int64
 	// Text is the content that was seen where the observer has it at hand, else
 	// nil. It lets a policy say what changed since.
 	Text *string

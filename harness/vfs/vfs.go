@@ -158,6 +158,8 @@ type WriteResult struct {
 	Operation Operation
 	// Version is the token of the content now in place.
 	Version Version
+	// Size is that of the file now in place, in bytes.
+	Size int64
 	// Before is the text that was replaced, without its byte-order mark and
 	// with the line endings it had. It is nil on create, when the old content
 	// was not text, and when either side is at or above the provider's diff

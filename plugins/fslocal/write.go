@@ -109,6 +109,7 @@ func (p *place) replace(ctx context.Context, r replacement) (vfs.WriteResult, er
 		Operation: vfs.Create,
 		// What was written this moment has no metadata to be trusted yet.
 		Version: token{digest: &sum}.version(),
+		Size:    int64(len(next)),
 		After:   textOf(next),
 	}
 	if old.meta.exists() {

@@ -29,7 +29,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := vfs.WriteResult{Operation: vfs.Create, Version: mustRead(t, f, target(t, f, "a/b/c")).Version, After: "one\n"}
+	want := vfs.WriteResult{Operation: vfs.Create, Version: mustRead(t, f, target(t, f, "a/b/c")).Version, Size: 4, After: "one\n"}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("create: want - got +\n%s", diff)
 	}
@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = vfs.WriteResult{Operation: vfs.Update, Version: mustRead(t, f, target(t, f, "a/b/c")).Version, Before: ptr("one\n"), After: "two\r\n"}
+	want = vfs.WriteResult{Operation: vfs.Update, Version: mustRead(t, f, target(t, f, "a/b/c")).Version, Size: 8, Before: ptr("one\n"), After: "two\r\n"}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("update: want - got +\n%s", diff)
 	}

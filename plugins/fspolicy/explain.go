@@ -32,17 +32,18 @@ func (p *Policy) explain(ctx context.Context, r vfs.Refusal, next event.Next[vfs
 		return refused, nil
 	}
 	info, err := r.FS.Stat(ctx, r.Target)
-	if err != nil || info.Type != vfs.File || info.Size > maxExplained {
+	if err != nil || info.Type != vfs.File {
 		return refused, nil
 	}
 	detail := fmt.Sprintf("it had %d bytes then and has %d now", size, info.Size)
-	if before != nil {
+	if before != nil && info.Size <= maxExplained {
 		now, err := r.FS.ReadText(ctx, r.Target)
-		if err != nil {
-			return refused, nil
-		}
-		if changed := textdiff.ChangedRanges(*before, now.Content); len(changed) > 0 {
-			detail += "; " + textdiff.FormatRanges(changed, 10) + " changed"
+		if err == nil {
+			if changed := textdiff.ChangedRanges(*before, now.Content); len(changed) > 0 {
+				detail += "; " + textdiff.FormatRanges(changed, 10) + " changed"
+			}
+		} else if errors.Is(err, errs.NotText) {
+			detail += "; it is no longer text"
 		}
 	}
 	return &errs.Error{Code: errs.StaleVersion, Op: "write", Path: r.Target.Path, Err: refused,

@@ -198,7 +198,8 @@ func (n now) Stat(context.Context, vfs.Target) (vfs.Info, error) {
 }
 
 func (n now) ReadText(context.Context, vfs.Target) (vfs.Text, error) {
-	return vfs.Text{Content: n.text}, nil
+	text, err := vfs.DecodeText(file, []byte(n.text))
+	return vfs.Text{Content: text}, err
 }
 
 func TestStaleRefusalSaysWhatChanged(t *testing.T) {
@@ -207,18 +208,23 @@ func TestStaleRefusalSaysWhatChanged(t *testing.T) {
 		name string
 		cfg  fspolicy.Config
 		seen *string
+		size int64
 		now  string
 		want string
 	}{
-		{"lines changed", fspolicy.Config{}, &seen, "one\nTWO\nthree\nfour\nfive\nsix\n", ` (it had 24 bytes then and has 28 now; lines 2, 6 changed)`},
-		{"text not kept", fspolicy.Config{MaxTextBytes: 8}, &seen, "one\n", ` (it had 24 bytes then and has 4 now)`},
-		{"text was not at hand", fspolicy.Config{}, nil, "one\n", ``},
+		{"lines changed", fspolicy.Config{}, &seen, 0, "one\nTWO\nthree\nfour\nfive\nsix\n", ` (it had 24 bytes then and has 28 now; lines 2, 6 changed)`},
+		{"a byte-order mark counts", fspolicy.Config{}, &seen, 27, "one\ntwo\n", ` (it had 27 bytes then and has 8 now; line 2 changed)`},
+		{"no longer text", fspolicy.Config{}, &seen, 0, "\xff", ` (it had 24 bytes then and has 1 now; it is no longer text)`},
+		{"too large to look at", fspolicy.Config{}, &seen, 0, strings.Repeat("x", 5<<20), ` (it had 24 bytes then and has 5242880 now)`},
+		{"text was not at hand but its size", fspolicy.Config{}, nil, 24, "one\n", ` (it had 24 bytes then and has 4 now)`},
+		{"text not kept", fspolicy.Config{MaxTextBytes: 8}, &seen, 0, "one\n", ` (it had 24 bytes then and has 4 now)`},
+		{"nothing was at hand", fspolicy.Config{}, nil, 0, "one\n", ``},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.cfg)
 			me := actor(newSession(t, "s"))
-			w.observe(vfs.Observation{Version: "v1", Actor: me, Text: test.seen})
+			w.observe(vfs.Observation{Version: "v1", Actor: me, Size: test.size, Text: test.seen})
 			refused := vfs.Stale(file, true)
 			got, err := vfs.Refused.Ask(t.Context(), &w.bus, vfs.Refusal{Target: file, Actor: me, Err: refused, FS: now{text: test.now}},
 				func(_ context.Context, r vfs.Refusal) (error, error) { return r.Err, nil })

@@ -34,7 +34,7 @@ type fileOf struct {
 type seen struct {
 	file    fileOf
 	version vfs.Version
-	size    int64 // of the text in bytes; -1 when it was not at hand
+	size    int64 // of the file in bytes, or else of the text; -1 when unknown
 	text    *string
 	// shown holds the lines that were shown, sorted and apart; whole tells that
 	// all were.
@@ -74,6 +74,9 @@ func (m *memory) note(sessionID string, o vfs.Observation) {
 	}
 	if o.Text != nil {
 		m.setText(s, o.Text)
+	}
+	if o.Size > 0 {
+		s.size = o.Size
 	}
 	if o.First == 0 {
 		s.whole = true

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/sandbox"
 	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/textedit"
 	"github.com/bridle-go/bridle/harness/tool"
@@ -37,7 +38,7 @@ func (t *tools) apply(ctx context.Context, c change) (changed, error) {
 		if err != nil {
 			return changed{}, t.advise(ctx, c.call, fs, target, err)
 		}
-		o := vfs.Observation{Target: target, Version: r.Version, Actor: c.call, Text: &r.After}
+		o := vfs.Observation{Target: target, Version: r.Version, Actor: c.call, Size: r.Size, Text: &r.After}
 		// The change is done; that its caller has lost interest must not make the
 		// policies forget it.
 		if err := vfs.Observed.Send(context.WithoutCancel(ctx), t.Bus, o); err != nil {
@@ -49,13 +50,22 @@ func (t *tools) apply(ctx context.Context, c change) (changed, error) {
 
 func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change) (vfs.WriteResult, error) {
 	var none vfs.WriteResult
+	var wider sandbox.Mode
+	if vfs.Confines(fs) {
+		// Before anybody is asked: arguments that do not fit together are the
+		// caller's first mistake to mend.
+		var err error
+		if wider, err = c.ask.check(); err != nil {
+			return none, err
+		}
+	}
 	guard, err := c.intent.Ask(ctx, t.Bus, vfs.Intent{Target: target, Actor: c.call}, nil)
 	if err != nil {
 		return none, err
 	}
 	opts := vfs.Options{Guard: guard, Actor: c.call}
-	if vfs.Confines(fs) {
-		if opts.Grant, err = t.escalate(ctx, fs, target, c); err != nil {
+	if wider != "" {
+		if opts.Grant, err = t.escalate(ctx, fs, target, c, wider); err != nil {
 			return none, err
 		}
 	}

@@ -43,15 +43,11 @@ func (e escalation) check() (sandbox.Mode, error) {
 // file is judged by its digest alone.
 const maxProposed = 64 << 20
 
-// escalate asks for the wider mode that a call wants, once, and returns the
+// escalate asks for the mode that a call wants, once, and returns the
 // grant. A mode that is not wider than the session's own changes nothing and
 // asks nobody: the grant is nil. What is granted is bound to the bytes that
 // are there now and to those proposed.
-func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change) (*sandbox.Grant, error) {
-	mode, err := c.ask.check()
-	if err != nil || mode == "" {
-		return nil, err
-	}
+func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change, mode sandbox.Mode) (*sandbox.Grant, error) {
 	if !mode.Wider(t.mode(c.call)) {
 		return nil, nil
 	}

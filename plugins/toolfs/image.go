@@ -80,7 +80,7 @@ func (t *tools) runReadImage(ctx context.Context, call *tool.Call, a imageArgs) 
 		if err != nil {
 			return none, imageError(target.Path, ext, declared, err)
 		}
-		if err := vfs.Observed.Send(ctx, t.Bus, vfs.Observation{Target: target, Version: data.Version, Actor: call}); err != nil {
+		if err := vfs.Observed.Send(ctx, t.Bus, vfs.Observation{Target: target, Version: data.Version, Size: int64(len(data.Data)), Actor: call}); err != nil {
 			return none, err
 		}
 		return imageValue{Path: vfs.DisplayName(target.Path), Image: ref}, nil

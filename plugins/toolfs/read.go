@@ -80,7 +80,7 @@ func (t *tools) runRead(ctx context.Context, call *tool.Call, a readArgs) (readV
 		case err != nil:
 			return none, err
 		}
-		if err := vfs.Observed.Send(ctx, t.Bus, l.observation(target, call)); err != nil {
+		if err := vfs.Observed.Send(ctx, t.Bus, l.observation(target, info.Size, call)); err != nil {
 			return none, err
 		}
 		return readValue{Path: vfs.DisplayName(target.Path), Window: l.window}, nil
@@ -106,13 +106,17 @@ func (t *tools) window(a readArgs) (textwindow.Options, error) {
 	return opts, nil
 }
 
+// maxNumber is the greatest whole number that every JSON reader takes for what
+// it is, 2^53-1, or what an int holds.
+const maxNumber = min(1<<53-1, math.MaxInt)
+
 // whole returns a positive whole number. One beyond what any file has lines
 // for is as good as the greatest.
 func whole(name string, v float64) (int, error) {
 	if v < 1 || v != math.Trunc(v) {
 		return 0, invalid("%s must be a positive integer", name)
 	}
-	return int(min(v, math.MaxInt32)), nil
+	return int(min(v, maxNumber)), nil
 }
 
 // loaded is a window with the text it was cut from.
@@ -120,6 +124,7 @@ type loaded struct {
 	window  textwindow.Window
 	version vfs.Version
 	text    *string // nil when the text was streamed
+	length  int64   // of the text in bytes
 }
 
 func loadWhole(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts textwindow.Options) (loaded, error) {
@@ -128,7 +133,7 @@ func loadWhole(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts t
 		return loaded{}, err
 	}
 	w, err := textwindow.Build(text.Content, opts)
-	return loaded{w, text.Version, &text.Content}, err
+	return loaded{w, text.Version, &text.Content, int64(len(text.Content))}, err
 }
 
 // streamBuffer is the size of the pieces that a large file is streamed in:
@@ -142,19 +147,28 @@ func loadStream(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts 
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	b := textwindow.NewBuilder(opts)
-	if _, err := io.CopyBuffer(b, onlyReader{stream}, make([]byte, streamBuffer)); err != nil {
+	n, err := io.CopyBuffer(b, onlyReader{stream}, make([]byte, streamBuffer))
+	if err != nil {
 		return loaded{}, err
 	}
 	w, err := b.Window()
-	return loaded{w, stream.Version(), nil}, err
+	return loaded{w, stream.Version(), nil, n}, err
 }
 
 // onlyReader keeps io.CopyBuffer to the buffer it is given.
 type onlyReader struct{ io.Reader }
 
+// markLength is the length of a byte-order mark, which is in a file's size and
+// not in its text.
+const markLength = 3
+
 // observation tells what was shown. A window of all lines is the whole file.
-func (l loaded) observation(target vfs.Target, call *tool.Call) vfs.Observation {
-	o := vfs.Observation{Target: target, Version: l.version, Actor: call, Text: l.text}
+// size is what the file had before it was read.
+func (l loaded) observation(target vfs.Target, size int64, call *tool.Call) vfs.Observation {
+	o := vfs.Observation{Target: target, Version: l.version, Actor: call, Size: l.length, Text: l.text}
+	if size == l.length+markLength {
+		o.Size = size
+	}
 	if w := l.window; w.Offset > 1 || w.End() < w.TotalLines {
 		o.First, o.Last, o.TotalLines = w.Offset, w.End(), w.TotalLines
 	}

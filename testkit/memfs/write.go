@@ -161,7 +161,7 @@ func (f *FS) dress(n *node, attr vfs.Attr) {
 }
 
 func (f *FS) report(existed bool, before, after []byte, opts vfs.Options) vfs.WriteResult {
-	r := vfs.WriteResult{Operation: vfs.Create, Version: versionOf(after)}
+	r := vfs.WriteResult{Operation: vfs.Create, Version: versionOf(after), Size: int64(len(after))}
 	r.After = string(bytes.TrimPrefix(after, []byte("\xef\xbb\xbf")))
 	if !existed {
 		return r

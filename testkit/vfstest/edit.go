@@ -50,7 +50,7 @@ var editClauses = []Clause{
 				if e.shown != "" {
 					before, after = e.shown, e.shown2
 				}
-				r.outcome("the edit \""+e.name+"\"", res, vfs.Update, r.below(e.before, e.after, before), after)
+				r.outcome("the edit \""+e.name+"\"", res, vfs.Update, r.below(e.before, e.after, before), after, e.after)
 			}
 		},
 	},

@@ -14,7 +14,7 @@ import (
 var writeClauses = []Clause{
 	{
 		Name:    "write/create",
-		Promise: "a missing file is created with exactly the bytes given, its parent directories too; the outcome is create, without a before, with the text now there",
+		Promise: "a missing file is created with exactly the bytes given, its parent directories too; the outcome is create, without a before, with the text now there and the size of the file",
 		Why:     "the outcome is what people and models are shown",
 		check: func(r *run) {
 			for name, f := range texts {
@@ -23,7 +23,7 @@ var writeClauses = []Clause{
 					continue
 				}
 				r.same("after a create", "new/deep/"+name, f.bytes)
-				r.outcome(name, res, vfs.Create, nil, f.shown)
+				r.outcome(name, res, vfs.Create, nil, f.shown, f.bytes)
 			}
 		},
 	},
@@ -39,14 +39,14 @@ var writeClauses = []Clause{
 					continue
 				}
 				r.same("after an update", name, "after\r\n")
-				r.outcome(name, res, vfs.Update, r.below(f.bytes, "after\r\n", f.shown), "after\r\n")
+				r.outcome(name, res, vfs.Update, r.below(f.bytes, "after\r\n", f.shown), "after\r\n", "after\r\n")
 			}
 			for name, data := range notTexts {
 				t := r.put(name, data)
 				res, err := r.FS.WriteText(r.ctx, t, "\xef\xbb\xbfafter", vfs.Options{})
 				if r.ok("updating "+name, err) {
 					r.same("after an update", name, "\xef\xbb\xbfafter")
-					r.outcome(name, res, vfs.Update, nil, "after")
+					r.outcome(name, res, vfs.Update, nil, "after", "\xef\xbb\xbfafter")
 				}
 			}
 		},
@@ -261,13 +261,17 @@ var writeClauses = []Clause{
 	},
 }
 
-// outcome checks what a write says it did.
-func (r *run) outcome(name string, res vfs.WriteResult, op vfs.Operation, before *string, after string) {
+// outcome checks what a change reports; content is what the file holds now, and
+// after that as it is shown.
+func (r *run) outcome(name string, res vfs.WriteResult, op vfs.Operation, before *string, after, content string) {
 	if res.Operation != op {
 		r.errorf("the outcome for %s is %q, want %q", name, res.Operation, op)
 	}
 	if res.Version == "" {
 		r.errorf("the outcome for %s has no version", name)
+	}
+	if size := int64(len(content)); res.Size != size {
+		r.errorf("the size for %s is %d, want %d", name, res.Size, size)
 	}
 	if res.After != after {
 		r.errorf("after for %s is %s, want %s", name, brief(res.After), brief(after))

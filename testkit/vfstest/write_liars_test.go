@@ -75,6 +75,7 @@ var writeLies = []lie{
 	})},
 	{"every write is an update", "write/create", result(func(r *vfs.WriteResult) { r.Operation = vfs.Update })},
 	{"every write is a create", "write/update", result(func(r *vfs.WriteResult) { r.Operation = vfs.Create })},
+	{"the size is that of the text without its mark", "write/create", result(func(r *vfs.WriteResult) { r.Size = int64(len(r.After)) })},
 	{"before is missing", "write/update", result(func(r *vfs.WriteResult) { r.Before = nil })},
 	{"after shows the byte-order mark", "write/update", writing(func(honest write, _ *memfs.FS) write {
 		return func(ctx context.Context, t vfs.Target, content string, o vfs.Options) (vfs.WriteResult, error) {
