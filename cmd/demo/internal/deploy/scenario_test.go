@@ -16,7 +16,10 @@ func leakTest(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // areas are the scenario files there are. A file that is not here fails the
 // test, so that none is passed over.
-var areas = []string{"edit", "fileops", "image", "prompt", "read", "sandbox", "write"}
+var areas = []string{
+	"edit", "extra-edit", "extra-mixed", "extra-policy", "extra-prompt", "extra-read", "extra-sandbox", "extra-write",
+	"fileops", "image", "prompt", "read", "sandbox", "write",
+}
 
 // waiting are the scenarios of operations that do not exist yet.
 var waiting = []string{
