@@ -58,11 +58,7 @@ func (f *FS) SetDirAttr(ctx context.Context, t vfs.Target, attr vfs.Attr, opts v
 		if attr.Modified.IsZero() {
 			return nil
 		}
-		name := p.name
-		if name == "" {
-			name = "."
-		}
-		return lost(p.dir.chtimes(name, attr.Modified))
+		return lost(p.dir.chtimesDir(p.name, attr.Modified))
 	})
 }
 

@@ -79,7 +79,10 @@ func defaultRecoveryDir() string {
 }
 
 // private reports whether a directory is this user's alone.
-func private(m meta) bool { return m.uid == uint32(os.Geteuid()) && m.mode&0o077 == 0 }
+func private(m meta) bool { return own(m) && m.mode&0o077 == 0 }
+
+// own reports whether a file belongs to this user.
+func own(m meta) bool { return m.uid == uint32(os.Geteuid()) }
 
 // chmodDir sets the permission bits of a directory.
 func (d *Dir) chmodDir(name string, mode uint32) error {

@@ -243,6 +243,22 @@ func TestRecovery(t *testing.T) {
 			})
 		}
 	}
+	t.Run("somebody else's copy", func(t *testing.T) {
+		f, dir := newFS(t)
+		path := filepath.Join(dir, "a")
+		put(t, path, page("n")+old[4096:])
+		header := binary.BigEndian.AppendUint64([]byte(recoveryMagic), uint64(len(old)))
+		header = binary.BigEndian.AppendUint64(header, uint64(len(next)))
+		planted := filepath.Join(dir, stageName("a", "old", 0))
+		put(t, planted, string(header)+old+next)
+		if err := os.Chown(planted, 1234, 1234); err != nil {
+			t.Skip("only root can give files away")
+		}
+		r, err := f.WriteText(context.Background(), target(t, f, "a"), "new", vfs.Options{})
+		if err != nil || *r.Before != page("n")+old[4096:] {
+			t.Errorf("a copy of another user was believed (%v)", err)
+		}
+	})
 	t.Run("unfinished copy", func(t *testing.T) {
 		f, dir := newFS(t)
 		put(t, filepath.Join(dir, "a"), "x")
@@ -252,6 +268,29 @@ func TestRecovery(t *testing.T) {
 		}
 		wantNames(t, dir, "a")
 	})
+}
+
+// TestRecoveryDirIsOnesOwn: a recovery directory that others can reach, or a
+// symlink in its place, is not used.
+func TestRecoveryDirIsOnesOwn(t *testing.T) {
+	dir := tempPath(t)
+	mine := filepath.Join(dir, "mine")
+	if err := os.Mkdir(mine, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(dir, "open")
+	os.Mkdir(open, 0o700)
+	os.Chmod(open, 0o755)
+	os.Symlink(mine, filepath.Join(dir, "link"))
+	for name, want := range map[string]bool{"mine": true, "fresh": true, "open": false, "link": false} {
+		d, err := openRecovery(filepath.Join(dir, name))
+		if (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			d.Close()
+		}
+	}
 }
 
 // TestOverwriteFaults fails each step of overwriting in place; the old content

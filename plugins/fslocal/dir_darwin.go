@@ -2,15 +2,12 @@ package fslocal
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-const (
-	searchOnly = unix.O_SEARCH
-	// utimeOmit is UTIME_OMIT of macOS's sys/stat.h.
-	utimeOmit = -2
-)
+const searchOnly = unix.O_SEARCH
 
 // PathWalk says in a few words how directories are opened without following
 // symlinks.
@@ -62,4 +59,34 @@ func worldAt(path string) world {
 		return worldRemote
 	}
 	return worldDisk
+}
+
+// utimeOmit is UTIME_OMIT of macOS's sys/stat.h.
+const utimeOmit = -2
+
+// chtimes sets the modification time of the open file. By a handle, macOS takes
+// microseconds only.
+func (f *file) chtimes(modified time.Time) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return err
+	}
+	times := []unix.Timeval{unix.NsecToTimeval(unix.TimespecToNsec(st.Atim)), unix.NsecToTimeval(modified.UnixNano())}
+	return retry(func() error { return unix.Futimes(f.fd, times) })
+}
+
+// chtimesLink sets the modification time of a symlink.
+func (d *Dir) chtimesLink(name string, modified time.Time) error {
+	times := []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(modified.UnixNano())}
+	return retry(func() error { return unix.UtimesNanoAt(d.fd, name, times, unix.AT_SYMLINK_NOFOLLOW) })
+}
+
+// chtimesDir sets the modification time of a directory.
+func (d *Dir) chtimesDir(name string, modified time.Time) error {
+	sub, err := d.sub(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	return (&file{fd: sub.fd}).chtimes(modified)
 }

@@ -3,13 +3,16 @@ package fslocal
 import (
 	"errors"
 	"sync"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bridle-go/bridle/harness/vfs"
 )
 
 const (
 	searchOnly = unix.O_PATH
-	utimeOmit  = unix.UTIME_OMIT
 )
 
 // hasOpenat2 tells whether the kernel (5.6 and later) and its seccomp filters
@@ -130,4 +133,55 @@ func worldOf(magic int64) world {
 		return worldRemote
 	}
 	return worldDisk
+}
+
+// chtimes sets the modification time of the open file, whatever its name leads
+// to by now.
+func (f *file) chtimes(modified time.Time) error { return futimens(f.fd, modified) }
+
+func futimens(fd int, modified time.Time) error {
+	times := [2]unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(modified.UnixNano())}
+	return retry(func() error {
+		// Without a path the call is about the descriptor (utimensat(2)).
+		_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	})
+}
+
+// chtimesLink sets the modification time of a symlink. Kernels before 5.8
+// cannot do so by a handle and leave it.
+func (d *Dir) chtimesLink(name string, modified time.Time) error {
+	fd, err := retryFd(func() (int, error) {
+		return unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	m, err := (&file{fd: fd}).stat()
+	if err != nil || m.kind != vfs.Link {
+		return errors.Join(errMoved, err)
+	}
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(modified.UnixNano())}
+	err = retry(func() error { return unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH) })
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// chtimesDir sets the modification time of a directory.
+func (d *Dir) chtimesDir(name string, modified time.Time) error {
+	sub, err := d.sub(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if sub.blind {
+		return unix.EACCES
+	}
+	return futimens(sub.fd, modified)
 }

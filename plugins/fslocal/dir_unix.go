@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -245,10 +244,10 @@ func readlink(path string) (string, error) {
 // something else.
 func notSymlink(err error) bool { return errors.Is(err, unix.EINVAL) }
 
-// writable reports whether the process may write an entry.
+// writable reports whether the process may write an entry that is no symlink.
 func (d *Dir) writable(name string) error {
 	return retry(func() error {
-		return unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW)
+		return unix.Faccessat(d.fd, name, unix.W_OK, unix.AT_EACCESS)
 	})
 }
 
@@ -279,12 +278,6 @@ func (d *Dir) sync() error {
 		return nil
 	}
 	return err
-}
-
-// chtimes sets the modification time of an entry, which may be a symlink.
-func (d *Dir) chtimes(name string, modified time.Time) error {
-	ts := []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(modified.UnixNano())}
-	return retry(func() error { return unix.UtimesNanoAt(d.fd, name, ts, unix.AT_SYMLINK_NOFOLLOW) })
 }
 
 // file is an open file. It is less than an os.File on purpose: a regular file

@@ -163,7 +163,9 @@ func access(path string) (readable, writable bool, err error) {
 // sync does nothing: Windows makes directory entries durable by itself.
 func (d *Dir) sync() error { return nil }
 
-func (d *Dir) chtimes(name string, modified time.Time) error {
+func (d *Dir) chtimesLink(string, time.Time) error { return nil }
+
+func (d *Dir) chtimesDir(name string, modified time.Time) error {
 	return d.root.Chtimes(name, time.Time{}, modified)
 }
 
@@ -179,8 +181,11 @@ func (f *file) seek(off int64) error {
 	return err
 }
 
-func (f *file) truncate(size int64) error      { return f.Truncate(size) }
-func (f *file) chmod(mode uint32) error        { return f.Chmod(fs.FileMode(mode)) }
+func (f *file) truncate(size int64) error { return f.Truncate(size) }
+func (f *file) chmod(mode uint32) error   { return f.Chmod(fs.FileMode(mode)) }
+func (f *file) chtimes(modified time.Time) error {
+	return os.Chtimes(f.Name(), time.Time{}, modified)
+}
 func (f *file) sync() error                    { return f.Sync() }
 func (f *file) reserve(int64) error            { return nil }
 func (f *file) world() world                   { return worldDisk }
@@ -211,5 +216,7 @@ func copyAttributes(*Dir, string, *staged) {}
 // private is not told by permission bits here; the directory is in the user's
 // own temp directory.
 func private(meta) bool { return true }
+
+func own(meta) bool { return true }
 
 func defaultRecoveryDir() string { return filepath.Join(os.TempDir(), "bridle-recovery") }

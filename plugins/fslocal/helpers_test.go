@@ -12,10 +12,7 @@ import (
 // newFS returns a provider whose working directory is an empty one.
 func newFS(t testing.TB, cfg ...Config) (*FS, string) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := tempPath(t)
 	c := Config{}
 	if len(cfg) > 0 {
 		c = cfg[0]
@@ -30,6 +27,16 @@ func newFS(t testing.TB, cfg ...Config) (*FS, string) {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f, dir
+}
+
+// tempPath returns an empty directory by a path without symlinks.
+func tempPath(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func target(t testing.TB, f *FS, path string) vfs.Target {

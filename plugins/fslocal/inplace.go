@@ -76,7 +76,7 @@ func (p *place) overwrite(ctx context.Context, old *existing, next []byte, attr 
 	}
 	kept.drop()
 	if !attr.Modified.IsZero() {
-		return p.dir.chtimes(p.name, attr.Modified)
+		return file.chtimes(attr.Modified)
 	}
 	return nil
 }
@@ -231,6 +231,9 @@ func (p *place) restoreFrom(dir *Dir, entry string) (bool, error) {
 	if got, err := kept.lock(); err != nil || !got {
 		return false, nil // at work in another process
 	}
+	if m, err := kept.stat(); err != nil || m.kind != vfs.File || m.links != 1 || !own(m) {
+		return false, nil // planted by somebody else
+	}
 	oldSize, newSize, ok := readHeader(kept)
 	if !ok {
 		// The process ended before it had begun to overwrite.
@@ -241,6 +244,14 @@ func (p *place) restoreFrom(dir *Dir, entry string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
+	m, err := file.stat()
+	if err != nil {
+		return false, err
+	}
+	if m.kind != vfs.File || p.gate.OneName && m.links > 1 {
+		// Never overwritten in place here, so this is no copy of ours.
+		return false, nil
+	}
 	torn, err := isTorn(file, kept, oldSize, newSize)
 	if err != nil {
 		return false, err
@@ -336,7 +347,8 @@ func openRecovery(path string) (*Dir, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	physical, err := resolvePath(path)
+	// Somebody else may have put a symlink there; it is not followed.
+	physical, err := resolveEntry(path, path)
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,7 @@ func (p *place) stageLink(s *staged, path string, m meta) error {
 	if err := s.in.symlink(content, s.name); err != nil {
 		return err
 	}
-	return s.in.chtimes(s.name, m.modified())
+	return s.in.chtimesLink(s.name, m.modified())
 }
 
 func (p *place) stageCopy(ctx context.Context, s *staged, from vfs.Target, path string) (int64, error) {
@@ -219,7 +219,7 @@ func (p *place) stageCopy(ctx context.Context, s *staged, from vfs.Target, path 
 	if err := s.chmod(src.meta.mode & 0o777); err != nil {
 		return 0, err
 	}
-	if err := s.in.chtimes(s.name, src.meta.modified()); err != nil {
+	if err := s.chtimes(src.meta.modified()); err != nil {
 		return 0, err
 	}
 	if err := p.fs.hit("sync"); err != nil {

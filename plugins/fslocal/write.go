@@ -407,7 +407,7 @@ func (p *place) dress(s *staged, old *existing, attr vfs.Attr) error {
 		}
 	}
 	if !attr.Modified.IsZero() {
-		return p.dir.chtimes(s.name, attr.Modified)
+		return s.chtimes(attr.Modified)
 	}
 	return nil
 }

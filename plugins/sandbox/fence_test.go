@@ -2,13 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zeebo/xxh3"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/sandbox"
@@ -333,4 +336,38 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 	_, err := f.Enter(context.Background(), fslocal.Change{Op: fslocal.OpWrite, Path: filepath.Join(base, "x")})
 	wantCode(t, "after the end", err, errs.SandboxDenied)
+}
+
+// TestPlantedRecovery: somebody who can write in the workspace plants what the
+// local provider would take for the copy of an overwriting that was killed,
+// for a name that is a hard link of a file outside.
+func TestPlantedRecovery(t *testing.T) {
+	base := tempDir(t)
+	world(t, base, "out/secret=secret", "ws/")
+	ws := filepath.Join(base, "ws")
+	if err := os.Link(filepath.Join(base, "out/secret"), filepath.Join(ws, "leaf")); err != nil {
+		t.Fatal(err)
+	}
+	// The secret looks half overwritten: by "secXXX" over "EVLret".
+	copied := binary.BigEndian.AppendUint64([]byte("bridle-recovery1"), 6)
+	copied = append(binary.BigEndian.AppendUint64(copied, 6), "EVLretsecXXX"...)
+	planted := filepath.Join(ws, fmt.Sprintf(".bridle-%016x-old0.tmp", xxh3.HashString("leaf")))
+	if err := os.WriteFile(planted, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newFS(t, ws, below(ws))
+	if _, err := f.WriteText(context.Background(), target(t, f, "leaf"), "mine", vfs.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(base, "out/secret")); string(data) != "secret" {
+		t.Errorf("outside: %q", data)
+	}
+
+	// The copy itself is one that would be believed of a file with one name.
+	os.Remove(filepath.Join(ws, "leaf"))
+	world(t, base, "ws/leaf=secret")
+	r, err := f.WriteText(context.Background(), target(t, f, "leaf"), "mine", vfs.Options{})
+	if err != nil || r.Before == nil || *r.Before != "EVLret" {
+		t.Errorf("the copy was not believed at all: %+v, %v", r, err)
+	}
 }
