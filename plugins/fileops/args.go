@@ -56,7 +56,7 @@ func checkArguments(op *operation, given map[string]any) (arguments, *failure) {
 		f := &op.fields[i]
 		v, ok := given[f.name]
 		if !ok || v == nil {
-			if f.required {
+			if f.required && !f.lenient {
 				note(badArgument(f.name, "%s needs %s: %s", op.name, f.name, f.about))
 			}
 			continue
@@ -123,6 +123,12 @@ func (f *field) convert(v any) (any, string) {
 		}
 		return out, ""
 	case objects:
+		switch v.(type) {
+		case string, map[string]any:
+			if f.loose {
+				return v, ""
+			}
+		}
 		list, ok := v.([]any)
 		if !ok {
 			return nil, "an array of objects"

@@ -20,12 +20,14 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/sandbox"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/change"
 )
 
 // Name is the name of the plugin.
@@ -104,6 +106,8 @@ type params struct {
 	FS       *plug.Service[vfs.FileSystem]
 	Approval *plug.Service[approval.Service]
 	Sandbox  *plug.Service[sandbox.Policy]
+
+	Attachments *plug.Service[attachment.Store]
 }
 
 // Plugin returns the file operations as a plugin.
@@ -114,6 +118,7 @@ func Plugin(cfg Config) plug.Plugin {
 			plug.Needs[vfs.FileSystem](),
 			plug.Uses[approval.Service](),
 			plug.Uses[sandbox.Policy](),
+			plug.Uses[attachment.Store](),
 		},
 		Options: fx.Invoke(func(p params) error { return register(cfg, p) }),
 	}
@@ -123,6 +128,7 @@ func Plugin(cfg Config) plug.Plugin {
 type ops struct {
 	cfg Config
 	params
+	engine *change.Engine
 }
 
 func register(cfg Config, p params) error {
@@ -133,6 +139,7 @@ func register(cfg Config, p params) error {
 		return err
 	}
 	o := &ops{cfg: cfg, params: p}
+	o.engine = o.newEngine()
 	var defs []tool.Definition
 	if cfg.Register != Tools {
 		defs = append(defs, o.hub())

@@ -3,6 +3,7 @@ package fileops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -147,7 +148,8 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 	defer release()
 	res, err := op.run(ctx, &request{ops: o, op: op, call: call, fs: fs, args: args})
 	if err != nil {
-		if ctx.Err() != nil {
+		var known *failure
+		if ctx.Err() != nil && !errors.As(err, &known) {
 			err = ctx.Err()
 		}
 		return res, fault.Of(err, op.path)

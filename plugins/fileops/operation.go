@@ -39,7 +39,10 @@ type request struct {
 }
 
 // operations is the table, in the order in which they are named to the model.
-var operations = slices.Concat(readOperations)
+var operations []*operation
+
+// The table refers to itself through the batch, which runs any of it.
+func init() { operations = slices.Concat(readOperations, changeOperations) }
 
 func operationNamed(name string) *operation {
 	for _, op := range operations {
@@ -60,6 +63,11 @@ type field struct {
 	def      any   // default, for the schema
 	min      int64 // of integers
 	example  any   // for a call that would do, where the caller gave nothing
+	// lenient keeps a required field from being missed: the schema demands it,
+	// and the operation knows what leaving it out means.
+	lenient bool
+	// loose takes a string of JSON, or one object, for an array of objects.
+	loose bool
 }
 
 // kind is the JSON type of a field.

@@ -1,0 +1,160 @@
+package fileops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bridle-go/bridle/plugins/fileops/internal/change"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
+)
+
+// changed is what a changing operation returns.
+type changed struct {
+	change.Outcome
+	batch bool
+}
+
+// MarshalJSON encodes the operation's own result.
+func (c changed) MarshalJSON() ([]byte, error) {
+	if c.Result == nil {
+		return []byte("{}"), nil
+	}
+	return []byte(encode(c.Result)), nil
+}
+
+func (c changed) summary() string {
+	text := ""
+	if s, ok := c.Result.(interface{ Summary() string }); ok {
+		text = s.Summary()
+	}
+	for _, r := range c.Recovered {
+		text = strings.TrimPrefix(text+"; "+r.String(), "; ")
+	}
+	return text
+}
+
+// hubFields are the fields about changes that the hub has besides.
+func (c changed) hubFields() map[string]any {
+	m := map[string]any{}
+	if c.batch {
+		receipts := c.Receipts
+		if receipts == nil {
+			receipts = []change.Receipt{}
+		}
+		m["mutation_receipts"] = receipts
+	} else if n := len(c.Receipts); n > 0 {
+		m["mutation_receipt"] = c.Receipts[n-1]
+	}
+	if len(c.Receipts) > 0 {
+		m["mutation_summary"] = change.Summarize(c.Receipts)
+	}
+	if d := change.DeltaOf(c.Receipts); d != nil {
+		m["workspace_delta"] = d
+	}
+	return m
+}
+
+// runChange runs an operation of package change.
+func runChange(ctx context.Context, r *request) (result, error) {
+	args, f := r.changeArgs()
+	if f != nil {
+		return nil, f
+	}
+	return finished(r.engine.Do(ctx, r.fs, r.call, r.op.name, args), false)
+}
+
+// finished splits an outcome into result and error.
+func finished(o change.Outcome, batch bool) (result, error) {
+	c := changed{o, batch}
+	if o.Fault != nil {
+		return c, o.Fault
+	}
+	return c, nil
+}
+
+// changeArgs are the checked arguments in the form that package change takes.
+func (r *request) changeArgs() (any, *failure) {
+	args := change.NewArgs(r.op.name)
+	if err := json.Unmarshal([]byte(encode(map[string]any(r.args))), args); err != nil {
+		return nil, badArgument("", "the arguments of %s do not fit: %v", r.op.name, err)
+	}
+	return args, nil
+}
+
+// runBatch runs the operations of a batch, of either half.
+func runBatch(ctx context.Context, r *request) (result, error) {
+	var args change.BatchArgs
+	if err := json.Unmarshal([]byte(encode(map[string]any(r.args))), &args); err != nil {
+		return nil, badArgument("operations", "operations do not fit: %v; each is an object with operation, path and config", err)
+	}
+	return finished(r.engine.Batch(ctx, r.fs, r.call, &args, r.step), true)
+}
+
+// step runs one operation of a batch, with the switches judged again.
+func (r *request) step(ctx context.Context, b *change.Batch, index int, s change.Step) (any, *failure) {
+	given := map[string]any{"operation": s.Operation}
+	if s.Path != nil {
+		given["path"] = *s.Path
+	}
+	fail := func(op *operation, res result, args map[string]any, f *failure) (any, *failure) {
+		field, correct := f.Field, map[string]any(nil)
+		if op != nil {
+			field, correct = op.hubField(f.Field, given), op.hubCall(op.corrected(args, f))
+		}
+		if field != "" {
+			field = fmt.Sprintf("config.operations[%d].%s", index, field)
+		}
+		m := r.failedHub(s.Operation, res, f, field, correct, f.Kind == fault.OperationNotEnabled || f.Kind == fault.InvalidOperation).body
+		return m, f
+	}
+	if len(s.Config) > 0 && string(s.Config) != "null" {
+		config, err := parseObject(s.Config)
+		if err != nil {
+			return fail(nil, nil, nil, badArgument("config", "config of operation %d must be a JSON object", index))
+		}
+		given["config"] = config
+	}
+	op := operationNamed(s.Operation)
+	switch {
+	case op == nil:
+		return fail(nil, nil, nil, refuse(fault.InvalidOperation, "operation", "there is no operation %q", s.Operation))
+	case op.name == "batch_file_ops": // by name: the table refers to this function
+		return fail(nil, nil, nil, refuse(fault.InvalidOperation, "operation", "a batch cannot hold a batch"))
+	case !r.cfg.allows(op.enable):
+		return fail(nil, nil, nil, refuse(fault.OperationNotEnabled, "", "the operation %s is not enabled here", op.name))
+	}
+	args, f := op.merge(given)
+	if f != nil {
+		return fail(op, nil, args, f)
+	}
+	checked, f := checkArguments(op, args)
+	if f != nil {
+		return fail(op, nil, args, f)
+	}
+	sub := &request{ops: r.ops, op: op, call: r.call, fs: r.fs, args: checked}
+	var res result
+	var err error
+	if change.NewArgs(op.name) == nil {
+		res, err = op.run(ctx, sub)
+	} else {
+		var in any
+		if in, f = sub.changeArgs(); f != nil {
+			return fail(op, nil, args, f)
+		}
+		res, err = finished(b.Do(ctx, op.name, in), false)
+	}
+	if err != nil {
+		return fail(op, res, args, fault.Of(err, op.path))
+	}
+	return r.success(op, res), nil
+}
+
+func (o *ops) newEngine() *change.Engine {
+	return change.New(change.Config{
+		SandboxRoot:     o.cfg.SandboxRoot,
+		BackupRoot:      o.cfg.BackupRoot,
+		RequireApproval: !o.cfg.NoApproval,
+	}, o.Bus, o.Approval, o.Attachments)
+}
