@@ -12,6 +12,7 @@
 //
 // A failure at any stage becomes a result with the text "Error: <message>" and
 // the error's code beside it; Execute of the registry never fails otherwise.
+// What is wrong with arguments a tool may say itself, see [Definition].Invalid.
 package tool
 
 import (
@@ -50,6 +51,12 @@ type Definition struct {
 	// Decode turns a JSON value that was checked into the type that Render
 	// takes; nil leaves the value as it is.
 	Decode func(value json.RawMessage) (any, error)
+	// Invalid makes the value of a call whose arguments do not match Input, for
+	// a tool that says more about its failures than a line of text; it is
+	// rendered like the body's, and the result keeps the code INVALID_ARGS.
+	// arguments is what the caller sent, which need not even be JSON. Nil, or a
+	// nil value, leaves the text.
+	Invalid func(arguments json.RawMessage, problem error) any
 	// CallCard and ResultCard present a call and its result to a person, from
 	// what is in a log alone. Nil means a generic card.
 	CallCard   func(arguments json.RawMessage) (Card, error)

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -83,7 +84,7 @@ func (r *Registry) Execute(ctx context.Context, inv Invocation) Result {
 	}
 	call, err := reg.freeze(inv)
 	if err != nil {
-		return Failure(err)
+		return reg.refuse(inv, err)
 	}
 	result, err := r.run(ctx, reg, call)
 	if err != nil {
@@ -138,6 +139,33 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 		return nil, errs.Wrap(errs.InvalidArgs, "the arguments cannot be encoded: "+err.Error(), err)
 	}
 	return &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}, nil
+}
+
+// refuse is the result of a call with invalid arguments.
+func (reg *registered) refuse(inv Invocation, problem error) Result {
+	failed := Failure(problem)
+	value, err := reg.explainInvalid(inv, problem)
+	if err != nil || value == nil {
+		return failed
+	}
+	result, err := reg.render(&Call{ID: inv.ID, Name: inv.Name, Agent: inv.Agent}, value)
+	if err != nil {
+		return failed
+	}
+	result.IsError, result.Error = true, failed.Error
+	return result
+}
+
+func (reg *registered) explainInvalid(inv Invocation, problem error) (value any, err error) {
+	if reg.Invalid == nil || errs.CodeOf(problem) != errs.InvalidArgs {
+		return nil, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &event.PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return reg.Invalid(json.RawMessage(inv.Arguments), problem), nil
 }
 
 func (r *Registry) run(ctx context.Context, reg *registered, call *Call) (Result, error) {

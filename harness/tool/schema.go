@@ -121,7 +121,7 @@ func leaves(v *jsonschema.ValidationError, to []string) []string {
 		}
 		return to
 	case *kind.Type:
-		return append(to, fmt.Sprintf("%s must be a %s, not a %s", orArguments(at), strings.Join(k.Want, " or "), k.Got))
+		return append(to, fmt.Sprintf("%s must be %s, not %s", orArguments(at), articled(k.Want...), articled(k.Got)))
 	case *kind.Enum:
 		want := make([]string, len(k.Want))
 		for i, w := range k.Want {
@@ -135,6 +135,22 @@ func leaves(v *jsonschema.ValidationError, to []string) []string {
 		return to
 	}
 	return append(to, orArguments(at)+": "+v.ErrorKind.LocalizedString(english))
+}
+
+// articled joins the names of JSON types: "an integer or a string", "null".
+func articled(types ...string) string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "null":
+			out[i] = t
+		case "array", "integer", "object":
+			out[i] = "an " + t
+		default:
+			out[i] = "a " + t
+		}
+	}
+	return strings.Join(out, " or ")
 }
 
 // pointer writes a location as code does: "operations[2].path".

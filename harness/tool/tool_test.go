@@ -87,6 +87,40 @@ func TestResult(t *testing.T) {
 	}
 }
 
+// TestInvalidArguments has a tool say itself what is wrong with a call.
+func TestInvalidArguments(t *testing.T) {
+	f := newFixture(t)
+	own := echo("own")
+	own.Invalid = func(arguments json.RawMessage, problem error) any {
+		switch string(arguments) {
+		case `{"text":1}`:
+			return echoValue{Said: problem.Error()}
+		case `{"text":2}`:
+			panic("ouch")
+		case `{"text":3}`:
+			return 3 // no value of this tool
+		}
+		return nil
+	}
+	own.Render = func(_ *tool.Call, v any) (tool.Rendered, error) {
+		return tool.Rendered{Content: []llm.Block{llm.Text(v.(echoValue).Said)}}, nil
+	}
+	if _, err := f.Register(f.scope, own); err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]string{
+		`{"text":1}`: "invalid arguments for own: text must be a string, not a number",
+		`{"text":2}`: "Error: invalid arguments for own: text must be a string, not a number",
+		`{"text":3}`: "Error: invalid arguments for own: text must be a string, not a number",
+		`{`:          "Error: the arguments of own are not valid JSON: unexpected EOF; send one JSON object",
+	} {
+		got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "own", Arguments: arguments})
+		if !got.IsError || got.Error == nil || got.Error.Code != "INVALID_ARGS" || got.Text() != want {
+			t.Errorf("%s: %q, %+v; want %q", arguments, got.Text(), got.Error, want)
+		}
+	}
+}
+
 func TestFailuresBecomeResults(t *testing.T) {
 	tests := []struct{ name, arguments, code, text string }{
 		{"coded", `{"text":"boom"}`, "FS_NOT_FOUND", "Error: nothing there"},
@@ -94,7 +128,8 @@ func TestFailuresBecomeResults(t *testing.T) {
 		{"panic", `{"text":"panic"}`, "TOOL_FAILED", "Error: tool echo panicked: ouch"},
 		{"missing property", ``, "INVALID_ARGS", "Error: invalid arguments for echo: text is required"},
 		{"wrong type", `{"text":7}`, "INVALID_ARGS", "Error: invalid arguments for echo: text must be a string, not a number"},
-		{"two problems", `{"text":null,"times":"x"}`, "INVALID_ARGS", "Error: invalid arguments for echo: text must be a string, not a null; times must be a number, not a string"},
+		{"two problems", `{"text":null,"times":"x"}`, "INVALID_ARGS", "Error: invalid arguments for echo: text must be a string, not null; times must be a number, not a string"},
+		{"an integer", `{"text":"a","deep":[{"n":"1"}]}`, "INVALID_ARGS", "Error: invalid arguments for echo: deep[0].n must be an integer, not a string"},
 		{"not one of", `{"text":"a","mode":"mute"}`, "INVALID_ARGS", `Error: invalid arguments for echo: mode must be one of "soft", "loud", not "mute"`},
 		{"deep inside", `{"text":"a","deep":[{"n":1},{}]}`, "INVALID_ARGS", "Error: invalid arguments for echo: deep[1].n is required"},
 		{"not an object", `[1]`, "INVALID_ARGS", "Error: the arguments of echo must be a JSON object"},
