@@ -139,7 +139,7 @@ var mutators = []struct {
 		return err
 	}},
 	{"write bytes", func(ctx context.Context, f vfs.FileSystem, t, _ vfs.Target, opts vfs.Options) error {
-		_, err := vfs.WriteBytes(ctx, f, t, []byte("EVIL\x00"), vfs.Attr{Mode: 0o777, SetMode: true}, opts)
+		_, err := vfs.WriteBytes(ctx, f, t, []byte("EVIL\x00"), vfs.Attr{Mode: 0o777, SetMode: true, Modified: time.Unix(1, 0)}, opts)
 		return err
 	}},
 	{"make directory", func(ctx context.Context, f vfs.FileSystem, t, _ vfs.Target, opts vfs.Options) error {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 
 	"github.com/bridle-go/bridle/harness/errs"
@@ -99,6 +100,18 @@ func attacks() []attack {
 			disturb: func(base string) {
 				os.Remove(base + "/ws/leaf")
 				os.Link(base+"/out/secret", base+"/ws/leaf")
+			},
+			linked: true,
+		},
+		{
+			name:  "staging file and hard link",
+			paths: []string{"leaf"},
+			disturb: func(base string) {
+				for _, kind := range []string{"", "old"} {
+					stage := fmt.Sprintf("%s/ws/.bridle-%016x-%s0.tmp", base, xxh3.HashString("leaf"), kind)
+					os.Remove(stage)
+					os.Link(base+"/out/secret", stage)
+				}
 			},
 			linked: true,
 		},
