@@ -128,7 +128,11 @@ func (s *source) readAll(ctx context.Context, limit int64, check func([]byte) er
 			if int64(len(buf)) >= most {
 				return nil, errOverflow
 			}
-			bigger := make([]byte, len(buf), min(2*int64(cap(buf)), most))
+			grown := 2 * int64(cap(buf))
+			if s.size >= int64(cap(buf)) {
+				grown = min(grown, s.size+1) // as much as there is said to be, and no more
+			}
+			bigger := make([]byte, len(buf), min(grown, most))
 			copy(bigger, buf)
 			buf = bigger
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -337,5 +338,28 @@ func TestOpen(t *testing.T) {
 	}
 	if r.Size() != 10 || r.Version() == "" {
 		t.Errorf("size %d, version %q", r.Size(), r.Version())
+	}
+}
+
+// A large file takes as much memory as it has bytes, and one more to find the
+// end, however the buffer grew.
+func TestBufferOfALargeFileIsItsSize(t *testing.T) {
+	f, dir := newFS(t)
+	const size = maxUnsized + maxUnsized/2
+	path := filepath.Join(dir, "sparse")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, size); err != nil {
+		t.Fatal(err)
+	}
+	s, err := f.openFile("read", target(t, f, "sparse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	data, err := s.readAll(context.Background(), math.MaxInt64, nil)
+	if err != nil || len(data) != size || cap(data) != size+1 {
+		t.Errorf("read %d bytes into a buffer of %d: %v", len(data), cap(data), err)
 	}
 }
