@@ -171,6 +171,7 @@ func (k *Keeper) Create(ctx context.Context, r Request) (Meta, error) {
 		Label: r.Label, Created: created, Path: path.Join(dir, id+contentSuffix),
 	}
 	if err := k.keep(ctx, r, &m); err != nil {
+		k.undo(ctx, m, err)
 		return Meta{}, err
 	}
 	encoded, err := json.MarshalIndent(m.file(), "", "  ")
@@ -178,10 +179,20 @@ func (k *Keeper) Create(ctx context.Context, r Request) (Meta, error) {
 		err = k.store.Create(ctx, path.Join(dir, id+metaSuffix), append(encoded, '\n'), 0o600)
 	}
 	if err != nil {
-		k.discard(ctx, m)
+		k.undo(ctx, m, err)
 		return Meta{}, err
 	}
 	return m, nil
+}
+
+// undo removes what a Create that failed has made, also when ctx is done: a
+// store may fail after it has done its work. What was there before, by a chance
+// that the ids leave open, stays. The error is of no use: the failure that led
+// here is reported, and content without metadata is not shown.
+func (k *Keeper) undo(ctx context.Context, m Meta, cause error) {
+	if !errors.Is(cause, fs.ErrExist) {
+		_ = k.Remove(context.WithoutCancel(ctx), m)
+	}
 }
 
 // keep stores the content and fills in digest and size, which are those of the
@@ -196,17 +207,8 @@ func (k *Keeper) keep(ctx context.Context, r Request, m *Meta) error {
 		return err
 	}
 	var err error
-	if m.SHA256, m.Size, err = k.digest(ctx, m.Path); err != nil {
-		k.discard(ctx, *m)
-	}
+	m.SHA256, m.Size, err = k.digest(ctx, m.Path)
 	return err
-}
-
-// discard removes content that has no metadata, also when ctx is done. The
-// error is of no use: the failure that led here is reported, and content
-// without metadata is not shown.
-func (k *Keeper) discard(ctx context.Context, m Meta) {
-	_ = k.store.Remove(context.WithoutCancel(ctx), m.Path)
 }
 
 func (k *Keeper) digest(ctx context.Context, file string) (sum string, size int64, err error) {

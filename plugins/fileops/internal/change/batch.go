@@ -166,8 +166,7 @@ func (r *run) settleBatch(ctx context.Context, res *BatchResult, first *fault.Fa
 		}
 		all = all && err == nil
 	})
-	err := r.clean(ctx, r.journal)
-	r.end(ctx, r.journal)
+	err := r.close(ctx, r.journal)
 	if all {
 		r.discardSpares(ctx)
 	}

@@ -69,7 +69,7 @@ func (r *run) copyFile(ctx context.Context, t *transfer) (Receipt, error) {
 		r.discard(ctx, t.kept, t.root)
 		return Receipt{}, err
 	}
-	n, err := vfs.Copy(ctx, r.fs, t.src.t, t.dst.t, t.before.Type != isAbsent, r.options(guard))
+	n, err := r.copyOne(ctx, t, guard)
 	ctx = context.WithoutCancel(ctx)
 	now, verr := r.examine(ctx, t.dst.physical)
 	if err != nil && (verr != nil || !now.same(after) || now.same(t.before)) {
@@ -121,9 +121,7 @@ func (r *run) journaled(ctx context.Context, do func() error) error {
 	r.journal = j
 	defer func() { r.journal = nil }()
 	if err := do(); err != nil {
-		err = errors.Join(err, r.clean(ctx, j))
-		r.end(ctx, j)
-		return err
+		return errors.Join(err, r.close(ctx, j))
 	}
 	return r.complete(ctx)
 }
@@ -133,10 +131,15 @@ func (r *run) complete(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	j := r.journal
 	j.doc.Complete = true
-	err := r.save(ctx, j)
-	err = errors.Join(err, r.clean(ctx, j))
-	r.end(ctx, j)
-	return err
+	if err := r.save(ctx, j); err != nil {
+		// Without that mark a crash from here on would take everything back,
+		// and what is aside would be gone.
+		if err := r.save(ctx, j); err != nil {
+			r.end(ctx, j)
+			return errors.Join(err, r.clean(ctx, j))
+		}
+	}
+	return r.close(ctx, j)
 }
 
 // sweep removes the scratch of one step of a batch that failed; what earlier

@@ -115,6 +115,9 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 	}
 	if r.cfg.BackupRoot == "" {
 		if err := s.Create(ctx, path.Join(dir, ".gitignore"), []byte("*\n"), 0o644); err != nil && !errors.Is(err, os.ErrExist) {
+			if j.made {
+				r.dropFolder(ctx, dir, r.cfg.BackupRoot)
+			}
 			return nil, err
 		}
 	}
@@ -140,13 +143,39 @@ func (r *run) save(ctx context.Context, j *journal) error {
 // end removes a journal whose call is over.
 func (r *run) end(ctx context.Context, j *journal) {
 	ctx = context.WithoutCancel(ctx)
-	// A journal that stays is found complete, or has nothing to take back that
-	// was not taken back already.
-	_ = vfs.Remove(ctx, r.fs, j.t, j.opts)
+	defer live.Delete(j.doc.ID)
+	if vfs.Remove(ctx, r.fs, j.t, j.opts) != nil && vfs.Remove(ctx, r.fs, j.t, j.opts) != nil {
+		r.forget() // it is found the next time, and has nothing left to do
+	}
 	if j.made {
 		r.dropFolder(ctx, j.dir, r.cfg.BackupRoot)
 	}
-	live.Delete(j.doc.ID)
+}
+
+// close removes the scratch of a call that is over, and its journal. Where
+// scratch stays, so does the journal, for the next call to try again.
+func (r *run) close(ctx context.Context, j *journal) error {
+	err := r.clean(ctx, j)
+	if err != nil {
+		err = r.clean(ctx, j)
+	}
+	if err != nil {
+		j.doc.Complete, j.doc.Records = true, nil
+		if saved := r.save(context.WithoutCancel(ctx), j); saved == nil {
+			live.Delete(j.doc.ID)
+			r.forget()
+			return err
+		}
+	}
+	r.end(ctx, j)
+	return err
+}
+
+// forget has the next call look for journals again.
+func (r *run) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.opened, rootKey{r.fs, r.base.Key})
 }
 
 // note writes down a change that is about to be made.
@@ -358,10 +387,9 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 		})
 		r.journal = nil
 	}
-	if err := r.clean(ctx, j); err != nil {
+	if err := r.close(ctx, j); err != nil {
 		rec.Problems = append(rec.Problems, err.Error())
 	}
-	r.end(ctx, j)
 	r.logRecovery(*rec)
 	return rec, nil
 }

@@ -94,6 +94,16 @@ func (s store) Copy(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	// Not every provider makes the folder for a copy.
+	dir, err := s.target(ctx, path.Dir(to))
+	if err != nil {
+		return err
+	}
+	if info, err := s.r.fs.Stat(ctx, dir); err != nil || !info.Exists() {
+		if err := vfs.MakeDir(ctx, s.r.fs, dir, s.options()); err != nil {
+			return err
+		}
+	}
 	_, err = vfs.Copy(ctx, s.r.fs, src, dst, false, s.options())
 	return known(err)
 }

@@ -60,7 +60,7 @@ func (r *run) relocate(ctx context.Context, t *transfer) (Receipt, error) {
 		r.discard(ctx, t.kept, t.root)
 		return Receipt{}, err
 	}
-	err = vfs.Rename(ctx, r.fs, t.src.t, t.dst.t, t.before.Type != isAbsent, r.options(guard))
+	err = r.renameOne(ctx, t, guard)
 	if errors.Is(err, vfs.ErrCrossDevice) {
 		r.unnote(ctx)
 		return r.relocateJournaled(ctx, t, func(ctx context.Context, t *transfer) (Receipt, error) {
@@ -211,7 +211,7 @@ func (r *run) copyAcross(ctx context.Context, t *transfer, source spot, guard vf
 	if err := r.note(ctx, rec); err != nil {
 		return err
 	}
-	_, err := vfs.Copy(ctx, r.fs, t.src.t, t.dst.t, t.before.Type != isAbsent, r.options(guard))
+	_, err := r.copyOne(ctx, t, guard)
 	if err == nil {
 		return nil
 	}
@@ -219,6 +219,7 @@ func (r *run) copyAcross(ctx context.Context, t *transfer, source spot, guard vf
 	switch {
 	case verr == nil && now.same(t.before):
 		r.unnote(ctx)
+		r.unmake(context.WithoutCancel(ctx), t.missing)
 	case verr == nil && now.same(source.State):
 		return nil
 	}

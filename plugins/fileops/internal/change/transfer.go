@@ -218,6 +218,7 @@ func (t *transfer) record(after State) Record {
 // abandon gives up what was prepared for a transfer that changed nothing.
 func (r *run) abandon(ctx context.Context, t *transfer, err error) error {
 	r.unnote(ctx)
+	r.unmake(context.WithoutCancel(ctx), t.missing)
 	r.discard(ctx, t.kept, t.root)
 	switch {
 	case errors.Is(err, errs.StaleVersion):
@@ -262,4 +263,33 @@ func (r *run) tellMoved(ctx context.Context, t *transfer, now spot) error {
 		failures = append(failures, r.tell(ctx, t.src.t, &file{}))
 	}
 	return errors.Join(failures...)
+}
+
+// makeParents makes the directories that the destination needs: not every
+// provider does so for a rename or a copy.
+func (r *run) makeParents(ctx context.Context, t *transfer) error {
+	if len(t.missing) == 0 {
+		return nil
+	}
+	dir, err := r.fs.Resolve(ctx, t.missing[len(t.missing)-1], vfs.ResolveOptions{})
+	if err != nil {
+		return err
+	}
+	return vfs.MakeDir(ctx, r.fs, dir, r.options(vfs.Guard{}))
+}
+
+// copyOne has the provider copy a file or symlink.
+func (r *run) copyOne(ctx context.Context, t *transfer, guard vfs.Guard) (int64, error) {
+	if err := r.makeParents(ctx, t); err != nil {
+		return 0, err
+	}
+	return vfs.Copy(ctx, r.fs, t.src.t, t.dst.t, t.before.Type != isAbsent, r.options(guard))
+}
+
+// renameOne has the provider move an entry.
+func (r *run) renameOne(ctx context.Context, t *transfer, guard vfs.Guard) error {
+	if err := r.makeParents(ctx, t); err != nil {
+		return err
+	}
+	return vfs.Rename(ctx, r.fs, t.src.t, t.dst.t, t.before.Type != isAbsent, r.options(guard))
 }

@@ -1,0 +1,5 @@
+package change
+
+const childEnv = "BRIDLE_CHANGE_CHILD"
+
+func helperMain() {}
