@@ -65,7 +65,7 @@ func inMemory(t testing.TB, cfg fileops.Config, files map[string]string) *harnes
 func TestSchemas(t *testing.T) {
 	d := inMemory(t, fileops.Config{Register: fileops.Both}, nil)
 	want := map[string]string{
-		"file_ops_hub":   "operation:string! path:string config:object",
+		"file_ops_hub":   "operation:string path:string config:object",
 		"view_file":      "file_path:string! start_line:integer end_line:integer tail_lines:integer offset_bytes:integer limit_bytes:integer offset_chars:integer limit_chars:integer known_sha256:string known_size:integer known_modified_at:string",
 		"file_info":      "path:string!",
 		"list_directory": "directory_path:string! max_depth:integer offset:integer page_size:integer pattern:string show_hidden:boolean verbose:boolean",
@@ -205,7 +205,7 @@ func TestFailures(t *testing.T) {
 		{"misspelt operation", object{"operation": "veiw_file", "path": "a.txt"}, "invalid_operation", false, "retry_after_correction", "choose_enabled_operation", "operation", `did you mean "view_file"`, true},
 		{"unknown operation", object{"operation": "compile"}, "invalid_operation", false, "retry_after_correction", "choose_enabled_operation", "operation", `"compile"`, false},
 		{"no operation", object{"operation": ""}, "invalid_operation", false, "retry_after_correction", "choose_enabled_operation", "operation", "empty", false},
-		{"disabled", object{"operation": "diff_file", "path": "a.txt"}, "operation_not_enabled", true, "do_not_retry", "choose_enabled_operation", "", "diff_file", false},
+		{"disabled", object{"operation": "diff_file", "path": "a.txt"}, "operation_not_enabled", true, "do_not_retry", "choose_enabled_operation", "operation", "diff_file", false},
 		{"not there", object{"operation": "view_file", "path": "a.tx"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "a.txt"`, true},
 		{"not there below", object{"operation": "view_file", "path": "src/mian.go"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "main.go"`, true},
 		{"outside", object{"operation": "view_file", "path": "../outside/secret.txt"}, "path_outside_sandbox", true, "do_not_retry", "use_path_inside_sandbox", "path", "outside", false},

@@ -21,8 +21,8 @@ var fileTree = &operation{
 	about: "Draw the tree of a directory within a budget of characters, without what git ignores. The first thing to do in an unknown project. Follow next_offset to read on.",
 	fields: []field{
 		{name: "root_path", kind: text, required: true, about: "The directory.", example: "."},
-		{name: "max_depth", kind: integer, min: 0, about: "How deep to draw; 1 is the directory's own entries. 64 by default, at most 256."},
-		{name: "max_chars", kind: integer, min: 1, about: "Characters of the tree: 20000 by default, at most 200000."},
+		{name: "max_depth", kind: integer, def: tree.DefaultDepth, min: 0, about: "How deep to draw; 1 is the directory's own entries. 64 by default, at most 256."},
+		{name: "max_chars", kind: integer, def: tree.DefaultChars, min: 1, about: "Characters of the tree: 20000 by default, at most 200000."},
 		{name: "offset", kind: integer, min: 0, about: "How many entries to pass over, the line of the root not counted."},
 		{name: "show_hidden", kind: boolean, def: false, about: "Show entries whose names begin with a dot."},
 		{name: "include_patterns", kind: texts, about: `Gitignore-style patterns of the entries to keep: ["*.rs"] keeps Rust files, ["*/"] directories alone.`},
@@ -30,8 +30,8 @@ var fileTree = &operation{
 		{name: "max_file_size", kind: integer, min: 0, about: "Leave out files of more bytes than this."},
 		{name: "include_stats", kind: boolean, def: false, about: "Add extension_stats and largest_dirs."},
 		{name: "stats_scope", kind: text, enum: []string{"rendered", "scanned"}, def: "rendered", about: "What the statistics are about: what is drawn, or all that is there."},
-		{name: "max_scanned_files", kind: integer, min: 1, about: "Entries to visit at most; 20000 by default."},
-		{name: "max_scan_ms", kind: integer, min: 1, about: "Milliseconds to spend at most: 5000 by default, at most 60000."},
+		{name: "max_scanned_files", kind: integer, def: tree.DefaultScanned, min: 1, about: "Entries to visit at most; 20000 by default."},
+		{name: "max_scan_ms", kind: integer, def: 5000, min: 1, about: "Milliseconds to spend at most: 5000 by default, at most 60000."},
 	},
 	run: runTree,
 }

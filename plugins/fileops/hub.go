@@ -31,7 +31,10 @@ func (v value) MarshalJSON() ([]byte, error) { return []byte(encode(v.body)), ni
 
 // definition makes a tool of a body that never fails otherwise than in its
 // value.
-func definition(name, about string, input tool.Schema, parallel bool, run func(context.Context, *tool.Call) value) tool.Definition {
+//
+// invalid makes the value of a call whose arguments do not match the schema.
+func definition(name, about string, input tool.Schema, parallel bool, run func(context.Context, *tool.Call) value,
+	invalid func(given map[string]any, f *failure) value) tool.Definition {
 	return tool.Definition{
 		Name: name, Description: about, Input: input, Output: tool.Schema(`{"type":"object"}`), Parallel: parallel,
 		Run: func(ctx context.Context, call *tool.Call) (any, error) { return run(ctx, call), nil },
@@ -53,6 +56,13 @@ func definition(name, about string, input tool.Schema, parallel bool, run func(c
 				return tool.Rendered{}, fmt.Errorf("value of tool %q is a %T", name, v)
 			}
 			return tool.Rendered{Content: []llm.Block{llm.Text(encode(val.body))}, IsError: val.failed}, nil
+		},
+		Invalid: func(arguments json.RawMessage, problem error) any {
+			given, err := parseObject(arguments)
+			if err != nil {
+				given = nil
+			}
+			return invalid(given, badArgument("", "%v", problem))
 		},
 		CallCard: func(arguments json.RawMessage) (tool.Card, error) { return callCard(name, arguments) },
 	}
@@ -92,6 +102,12 @@ func (o *ops) single(op *operation) tool.Definition {
 			return o.failedSingle(op, given, res, f)
 		}
 		return value{body: res}
+	}, func(given map[string]any, f *failure) value {
+		// The operation's own check names the field and a value that would do.
+		if _, own := checkArguments(op, given); own != nil {
+			f = own
+		}
+		return o.failedSingle(op, given, nil, f)
 	})
 }
 
@@ -214,31 +230,38 @@ func (o *ops) hub() tool.Definition {
 		`"operation":{"type":"string","default":"","description":"The operation, for example view_file."},` +
 		`"path":{"type":"string","description":"The file or directory it is about; a relative path starts from the sandbox root, or else the session's directory."},` +
 		`"config":{"type":"object","description":"The other arguments of the operation, as a JSON object, not as a string."}` +
-		`},"required":["operation"],"additionalProperties":false}`)
+		`},"additionalProperties":false}`)
 	return definition(HubName, about.String(), input, false, func(ctx context.Context, call *tool.Call) value {
 		given, err := parseObject(call.Arguments)
 		if err != nil {
 			given = map[string]any{}
 		}
-		return o.dispatch(ctx, call, given)
+		return o.dispatch(given, func(op *operation, args map[string]any) (result, *failure) { return o.perform(ctx, call, op, args) })
+	}, func(given map[string]any, f *failure) value {
+		return o.dispatch(given, func(op *operation, args map[string]any) (result, *failure) {
+			if _, own := checkArguments(op, args); own != nil {
+				f = own
+			}
+			return nil, f
+		})
 	})
 }
 
-// dispatch runs one call of the hub.
-func (o *ops) dispatch(ctx context.Context, call *tool.Call, given map[string]any) value {
-	name, _ := given["operation"].(string)
+// dispatch finds the operation of a call of the hub and has it performed.
+func (o *ops) dispatch(given map[string]any, perform func(*operation, map[string]any) (result, *failure)) value {
+	name, isText := given["operation"].(string)
 	op := operationNamed(name)
 	if op == nil {
-		return o.unknown(name, given)
+		return o.unknown(name, isText || given["operation"] == nil, given)
 	}
 	if !o.cfg.allows(op.enable) {
-		f := refuse(fault.OperationNotEnabled, "", "the operation %s is not enabled here", name)
+		f := refuse(fault.OperationNotEnabled, "operation", "the operation %s is not enabled here", name)
 		return o.failedHub(name, nil, f, f.Field, nil, true)
 	}
 	args, f := op.merge(given)
 	var res result
 	if f == nil {
-		if res, f = o.perform(ctx, call, op, args); f == nil {
+		if res, f = perform(op, args); f == nil {
 			return value{body: o.success(op, res)}
 		}
 	}
@@ -267,68 +290,14 @@ func besides(res result) map[string]any {
 	return nil
 }
 
-// merge puts the hub's path and config together to the operation's arguments.
-func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
-	args := map[string]any{}
-	config, ok := given["config"].(map[string]any)
-	if given["config"] != nil && !ok {
-		return args, badArgument("config", "config must be a JSON object, not a string with one")
-	}
-	for k, v := range config {
-		args[k] = v
-	}
-	path, ok := given["path"].(string)
-	if !ok {
-		return args, nil
-	}
-	if op.path == "" {
-		if path == "" {
-			return args, nil
-		}
-		return args, badArgument("path", "%s takes no path", op.name)
-	}
-	if other, given := args[op.path]; given && other != nil && other != any(path) {
-		f := badArgument(op.path, "config.%s is %s, but path is %q; send one of them", op.path, encode(other), path)
-		args[op.path] = path
-		return args, f
-	}
-	args[op.path] = path
-	return args, nil
-}
-
-// hubField is where the caller of the hub finds an argument.
-func (op *operation) hubField(field string, given map[string]any) string {
-	if field == "" || field == "path" && op.path != "path" || field == "config" {
-		return field
-	}
-	config, _ := given["config"].(map[string]any)
-	if _, inConfig := config[field]; field == op.path && !inConfig {
-		return "path"
-	}
-	return "config." + field
-}
-
-func (op *operation) hubCall(args map[string]any) map[string]any {
-	call := map[string]any{"operation": op.name}
-	config := map[string]any{}
-	for k, v := range args {
-		if k == op.path {
-			call["path"] = v
-		} else {
-			config[k] = v
-		}
-	}
-	if len(config) > 0 {
-		call["config"] = config
-	}
-	return call
-}
-
 // unknown answers a call of an operation that there is not.
-func (o *ops) unknown(name string, given map[string]any) value {
+func (o *ops) unknown(name string, isText bool, given map[string]any) value {
 	enabled, _ := o.enabled()
 	msg := fmt.Sprintf("there is no operation %q", name)
-	if name == "" {
+	switch {
+	case !isText:
+		msg = "operation must be a string; name one of enabled_operations"
+	case name == "":
 		msg = "operation is empty; name one of enabled_operations"
 	}
 	f := refuse(fault.InvalidOperation, "operation", "%s", msg)
@@ -343,6 +312,7 @@ func (o *ops) unknown(name string, given map[string]any) value {
 }
 
 func (o *ops) enabled() (on, off []string) {
+	on, off = []string{}, []string{}
 	for _, op := range operations {
 		if o.cfg.allows(op.enable) {
 			on = append(on, op.name)
@@ -365,10 +335,7 @@ func (o *ops) failedHub(name string, partial result, f *failure, field string, c
 	}
 	if list {
 		on, off := o.enabled()
-		m["enabled_operations"] = on
-		if off != nil {
-			m["disabled_operations"] = off
-		}
+		m["enabled_operations"], m["disabled_operations"] = on, off
 	}
 	return value{body: m, failed: true}
 }

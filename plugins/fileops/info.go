@@ -33,6 +33,7 @@ type described struct {
 	EntryType  string `json:"entry_type,omitempty"`
 	SizeBytes  *int64 `json:"size_bytes,omitempty"`
 	TotalLines *int   `json:"total_lines,omitempty"`
+	Created    string `json:"created,omitempty"`
 	Modified   string `json:"modified,omitempty"`
 	IsBinary   *bool  `json:"is_binary,omitempty"`
 	IsReadable *bool  `json:"is_readable,omitempty"`
@@ -75,6 +76,13 @@ func runInfo(ctx context.Context, r *request) (result, error) {
 			return nil, err
 		}
 		out.IsReadable, out.IsWritable = &readable, &writable
+		born, err := vfs.BirthTime(ctx, r.fs, t)
+		if err != nil {
+			return nil, err
+		}
+		if !born.IsZero() {
+			out.Created = born.UTC().Format(time.RFC3339Nano)
+		}
 	}
 	if info.Type == vfs.File {
 		if info.Size >= 0 {

@@ -17,9 +17,9 @@ var listDirectory = &operation{
 	about: "List a directory by pages, in byte order of names, ignored files included. Follow next_offset to read on.",
 	fields: []field{
 		{name: "directory_path", kind: text, required: true, about: "The directory.", example: "."},
-		{name: "max_depth", kind: integer, min: 0, about: "How deep to go: 0 is the directory itself, 1 (the default) its entries, at most 5."},
+		{name: "max_depth", kind: integer, def: 1, min: 0, about: "How deep to go: 0 is the directory itself, 1 (the default) its entries, at most 5."},
 		{name: "offset", kind: integer, min: 0, def: 0, about: "How many entries to pass over."},
-		{name: "page_size", kind: integer, min: 1, about: "Entries of a page: 50 by default, at most 200."},
+		{name: "page_size", kind: integer, def: tree.DefaultPage, min: 1, about: "Entries of a page: 50 by default, at most 200."},
 		{name: "pattern", kind: text, about: "Glob for names, such as *.rs or *.{c,h}; it is compared with the name alone, not the path."},
 		{name: "show_hidden", kind: boolean, def: false, about: "Show entries whose names begin with a dot."},
 		{name: "verbose", kind: boolean, def: false, about: "Add absolute_path, modified and is_binary to each entry."},

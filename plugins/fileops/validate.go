@@ -13,7 +13,7 @@ var validateFile = &operation{
 	fields: []field{
 		{name: "file_path", kind: text, about: "The file; with content, only its name is looked at."},
 		{name: "content", kind: text, about: "The content to check instead of a file's."},
-		{name: "format", kind: text, enum: []string{"auto", "json", "yaml"}, about: "The format; auto, the default, goes by the name and the content."},
+		{name: "format", kind: text, def: "auto", enum: []string{"auto", "json", "yaml"}, about: "The format; auto, the default, goes by the name and the content."},
 	},
 	run: runValidate,
 }

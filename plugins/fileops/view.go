@@ -34,12 +34,14 @@ var viewFile = &operation{
 	run: runView,
 }
 
-// viewed is what view_file returns.
+// viewed is what view_file returns. Of a file that is as the caller knows it
+// there is no window.
 type viewed struct {
 	FilePath      string `json:"file_path"`
 	FileUnchanged bool   `json:"file_unchanged,omitempty"`
 	SHA256        string `json:"sha256"`
 	TotalBytes    int64  `json:"total_bytes"`
+	TotalLines    int    `json:"total_lines"`
 	*window
 }
 
@@ -55,7 +57,6 @@ type window struct {
 	OffsetChars        *int64          `json:"offset_chars,omitempty"`
 	ShownBytes         *int            `json:"shown_bytes,omitempty"`
 	ShownChars         *int            `json:"shown_chars,omitempty"`
-	TotalLines         int             `json:"total_lines"`
 	TotalChars         *int64          `json:"total_chars,omitempty"`
 	Truncated          bool            `json:"truncated"`
 	TruncatedReason    textview.Reason `json:"truncated_reason,omitempty"`
@@ -140,15 +141,15 @@ func runView(ctx context.Context, r *request) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := viewed{FilePath: t.Path, SHA256: v.SHA256, TotalBytes: v.TotalBytes}
+	out := viewed{FilePath: t.Path, SHA256: v.SHA256, TotalBytes: v.TotalBytes, TotalLines: v.TotalLines}
 	if known := r.args.text("known_sha256"); known != "" && strings.EqualFold(known, v.SHA256) {
 		out.FileUnchanged = true
 		return out, nil
 	}
 	out.window = &window{
 		Mode: v.Mode, Content: v.Content, Encoding: "utf-8", EOF: v.EOF,
-		RequestedTailLines: r.args.number("tail_lines", 0), TotalLines: v.TotalLines,
-		Truncated: v.Reason != textview.Whole, TruncatedReason: v.Reason,
+		RequestedTailLines: r.args.number("tail_lines", 0),
+		Truncated:          v.Reason != textview.Whole, TruncatedReason: v.Reason,
 		NextStartLine: v.NextLine, NextOffsetBytes: v.NextByte, NextOffsetChars: v.NextChar,
 	}
 	switch v.Mode {

@@ -1,0 +1,86 @@
+package fileops
+
+// merge puts the hub's path and config together to the operation's arguments.
+// With a failure they are what can be kept of the caller's.
+func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
+	args := map[string]any{}
+	var problem *failure
+	note := func(f *failure) {
+		if problem == nil {
+			problem = f
+		}
+	}
+	config, ok := given["config"].(map[string]any)
+	if text, isText := given["config"].(string); isText {
+		// What the string holds is what was meant.
+		config, _ = parseObject([]byte(text))
+	}
+	if given["config"] != nil && !ok {
+		note(badArgument("config", "config must be a JSON object, not a string with one"))
+	}
+	for k, v := range config {
+		args[k] = v
+	}
+	for _, k := range sortedKeys(given) {
+		switch k {
+		case "operation", "path", "config":
+			continue
+		case op.path:
+			note(badArgument(k, "the hub takes %s as path", k))
+		default:
+			if op.field(k) == nil {
+				note(badArgument(k, "the hub takes operation, path and config, and %s has no argument %q", op.name, k))
+				continue
+			}
+			note(badArgument(k, "%s belongs into config", k))
+		}
+		if _, twice := args[k]; !twice {
+			args[k] = given[k]
+		}
+	}
+	path, ok := given["path"].(string)
+	switch {
+	case given["path"] == nil:
+	case !ok:
+		note(badArgument("path", "path must be a string"))
+	case op.path == "":
+		if path != "" {
+			note(badArgument("path", "%s takes no path", op.name))
+		}
+	default:
+		other := args[op.path]
+		if other != nil && other != any(path) {
+			note(badArgument(op.path, "config.%s is %s, but path is %q; send one of them", op.path, encode(other), path))
+		}
+		args[op.path] = path
+	}
+	return args, problem
+}
+
+// hubField is where the caller of the hub finds an argument.
+func (op *operation) hubField(field string, given map[string]any) string {
+	if _, beside := given[field]; beside || field == "" || field == "path" && op.path != "path" || field == "config" {
+		return field
+	}
+	config, _ := given["config"].(map[string]any)
+	if _, inConfig := config[field]; field == op.path && !inConfig {
+		return "path"
+	}
+	return "config." + field
+}
+
+func (op *operation) hubCall(args map[string]any) map[string]any {
+	call := map[string]any{"operation": op.name}
+	config := map[string]any{}
+	for k, v := range args {
+		if k == op.path {
+			call["path"] = v
+		} else {
+			config[k] = v
+		}
+	}
+	if len(config) > 0 {
+		call["config"] = config
+	}
+	return call
+}
