@@ -10,6 +10,7 @@
 //	vfstest   the conformance suite of filesystem providers
 //	script    a language model that says what was written down
 //	scenario  conformance scenarios, played on a deployment
+//	replay    recorded sessions, run again and compared
 //
 // testkit imports the harness and no plugin, so plugins may import it from
 // their tests.

@@ -12,12 +12,8 @@ import (
 	"github.com/bridle-go/bridle/harness/session"
 )
 
-// ContextPlugin signs the runtime-context snapshots, and SnapshotForm tells
-// them from other messages of plugins.
-const (
-	ContextPlugin = "bridle/prompt"
-	SnapshotForm  = "snapshot"
-)
+// ContextPlugin signs the runtime-context snapshots.
+const ContextPlugin = "bridle/prompt"
 
 // runtimeContext returns the snapshot to put in front of the model, and
 // whether it differs from the last one: while nothing changes nothing is
@@ -25,20 +21,18 @@ const (
 func (t *turn) runtimeContext() (llm.Message, bool) {
 	text, sections := t.deps.Prompt.Context(t.caller)
 	last := ""
-	messages := t.session.Messages()
-	for i := len(messages) - 1; i >= 0; i-- {
-		if s := messages[i].Source; s.Kind == llm.FromPlugin && s.Form == SnapshotForm {
-			last = messages[i].Text()
-			break
+	t.session.View(func(s *session.State) {
+		if m, ok := s.Snapshot(); ok {
+			last = m.Text()
 		}
-	}
+	})
 	if text == "" && last != "" {
 		text = prompt.NoContext // what was said before must not go on to count
 	}
 	if text == last {
 		return llm.Message{}, false
 	}
-	source := llm.Source{Kind: llm.FromPlugin, Plugin: ContextPlugin, Form: SnapshotForm}
+	source := llm.Source{Kind: llm.FromPlugin, Plugin: ContextPlugin, Form: session.SnapshotForm}
 	for _, s := range sections {
 		source.Sections = append(source.Sections, llm.Section{Name: s.Name, Text: s.Text})
 	}

@@ -29,6 +29,7 @@ type State struct {
 	mode      sandbox.Mode
 	policy    approval.Mode
 	title     string
+	snapshot  *llm.Message
 
 	observed map[string]Observed
 	order    []string // keys of observed, oldest first
@@ -100,6 +101,9 @@ func (s *State) apply(e Event, body any) {
 		s.chunks = nil
 	case *llm.Message:
 		s.surface = append(s.surface, *b)
+		if b.Source.Kind == llm.FromPlugin && b.Source.Form == SnapshotForm {
+			s.snapshot = b
+		}
 		s.claimed = slices.DeleteFunc(s.claimed, func(c claim) bool { return c.message.ID == b.ID })
 	case *AssistantMessage:
 		s.answer(b)
@@ -220,6 +224,19 @@ func (s *State) RequestContext() (RequestContext, bool) {
 		return RequestContext{}, false
 	}
 	return *s.context, true
+}
+
+// SnapshotForm is the form of a plugin's message that supersedes the earlier
+// ones, such as the runtime context.
+const SnapshotForm = "snapshot"
+
+// Snapshot returns the last snapshot that was put in front of the model, or
+// false.
+func (s *State) Snapshot() (llm.Message, bool) {
+	if s.snapshot == nil {
+		return llm.Message{}, false
+	}
+	return *s.snapshot, true
 }
 
 // SandboxMode returns the mode of the last sandbox/mode event, or "".

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -32,7 +33,8 @@ func (r *run) compareRequest(t *turnPlan, s *stepPlan, _ llm.Request) {
 	r.report.Requests++
 	where := fmt.Sprintf("request of turn %d, step %d", t.n, s.n)
 	event := int64(s.asked)
-	if d := differ(event, where, r.conversation(r.recorded.Messages()), r.conversation(r.session.Messages())); d != nil {
+	if d := r.compareMessages(r.recorded.Messages(), r.session.Messages()); d != nil {
+		d.Event, d.Where = event, where
 		r.differ(d)
 		return
 	}
@@ -41,19 +43,50 @@ func (r *run) compareRequest(t *turnPlan, s *stepPlan, _ llm.Request) {
 	r.differ(differ(event, where, r.head(recorded.Header, recorded.Header), r.head(replayed.Header, recorded.Header)))
 }
 
+// compareMessages compares two conversations and returns their first
+// difference, or nil.
+func (r *run) compareMessages(recorded, replayed []llm.Message) *Difference {
+	a, b := r.conversation(recorded), r.conversation(replayed)
+	for i := range max(len(a), len(b)) {
+		x, y := any(absent{}), any(absent{})
+		if i < len(a) && i < len(b) {
+			// Logs are append-only, so what was equal in the request before is not
+			// looked at again.
+			ids := [2]string{a[i].ID, b[i].ID}
+			if i < len(r.same) && r.same[i] == ids {
+				continue
+			}
+			if !r.plan.exact {
+				a[i].ID, b[i].ID = "", ""
+			}
+			one, two := a[i].AppendJSON(nil), b[i].AppendJSON(nil)
+			if bytes.Equal(one, two) {
+				r.same = append(r.same[:min(i, len(r.same))], ids)
+				continue
+			}
+			x, y = parse(one), parse(two)
+		} else if i < len(a) {
+			x = parse(a[i].AppendJSON(nil))
+		} else {
+			y = parse(b[i].AppendJSON(nil))
+		}
+		if path, av, bv, different := firstDifference(fmt.Sprintf("messages[%d]", i), x, y); different {
+			return &Difference{Path: path, Recorded: spell(av), Replayed: spell(bv)}
+		}
+	}
+	return nil
+}
+
 // conversation returns messages as they are compared.
-func (r *run) conversation(messages []llm.Message) json.RawMessage {
-	list := []json.RawMessage{}
+func (r *run) conversation(messages []llm.Message) []llm.Message {
+	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
 		if r.plan.foreign && isSnapshot(m) {
 			continue
 		}
-		if !r.plan.exact {
-			m.ID = ""
-		}
-		list = append(list, m.AppendJSON(nil))
+		out = append(out, m)
 	}
-	return encode(map[string]any{"messages": list})
+	return out
 }
 
 // head returns the fixed part of a request without what like leaves open.

@@ -101,7 +101,7 @@ func (p *plan) shared(e session.Event) bool {
 }
 
 func isSnapshot(m llm.Message) bool {
-	return m.Source.Kind == llm.FromPlugin && m.Source.Form == agent.SnapshotForm
+	return m.Source.Kind == llm.FromPlugin && m.Source.Form == session.SnapshotForm
 }
 
 func newPlan(log *session.Log, exact bool) *plan {

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/bridle-go/bridle/harness/agent"
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
@@ -307,4 +309,43 @@ func TestRefusals(t *testing.T) {
 	if err := replay.Record(t.Context(), t.TempDir(), short); !errors.Is(err, errs.InvalidArgs) {
 		t.Errorf("a script that is too long: %v", err)
 	}
+}
+
+// BenchmarkReplay replays a log of about 100 000 events.
+func BenchmarkReplay(b *testing.B) {
+	rec := replay.Recorder{Plugins: greeter("Hello"), Whole: true, Cwd: "/w", Drive: func(ctx context.Context, a *agent.Agent) error {
+		for range 500 {
+			if _, err := a.Ask(ctx, "Greet them."); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	text := strings.Repeat("some words, ", 120)
+	for range 500 {
+		rec.Script = append(rec.Script, script.Step{Text: text, Calls: []script.Call{{Name: "greet", Arguments: `{"name":"Ada"}`}}}, script.Step{Text: text})
+	}
+	folder := filepath.Join(b.TempDir(), "long")
+	if err := replay.Record(b.Context(), folder, rec); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(folder, "session.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	events := 0
+	for b.Loop() {
+		loaded, err := replay.Load(folder)
+		if err != nil {
+			b.Fatal(err)
+		}
+		report, err := replay.Run(b.Context(), loaded, replay.Config{Plugins: greeter("Hello"), Cwd: "/w", Exact: true})
+		if err != nil || !report.Equal() {
+			b.Fatal(err, report.First())
+		}
+		events += len(report.Log.Events)
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(events)/float64(b.N), "events")
 }

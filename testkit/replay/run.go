@@ -107,6 +107,9 @@ type run struct {
 	opened int    // events of the session when it was opened
 	from   int    // index in the recording where it was opened
 	made   []made // the calls of the replay
+	// same are the ids of the messages that the last request had in common with
+	// the recorded one, by index.
+	same [][2]string
 
 	recorded *session.State // of the recording, up to event number at
 	at       int
