@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -210,6 +209,7 @@ type faulty struct {
 	at    int
 	after bool   // the call takes effect before it fails
 	stop  func() // ends the caller's context instead of failing
+	die   func() // ends the process instead of failing
 
 	calls int
 	hit   string
@@ -229,8 +229,14 @@ func through[T any](f *faulty, verb string, fn func() (T, error)) (T, error) {
 		f.stop()
 		return fn()
 	}
+	if f.die != nil && !f.after {
+		f.die()
+	}
 	if f.after {
 		v, err := fn()
+		if f.die != nil {
+			f.die()
+		}
 		if err == nil {
 			if c, ok := any(v).(interface{ Close() error }); ok {
 				c.Close()
@@ -328,10 +334,9 @@ type devices struct {
 func (d devices) Rename(ctx context.Context, from, to vfs.Target, replace bool, o vfs.Options) error {
 	on := func(t vfs.Target) bool { return strings.Contains(t.Path, "/"+d.other+"/") }
 	if on(from) != on(to) {
-		d.calls++
-		return &errs.Error{Code: errs.IO, Message: "another device", Err: vfs.ErrCrossDevice}
+		return does(d.faulty, "rename", func() error {
+			return &errs.Error{Code: errs.IO, Message: "another device", Err: vfs.ErrCrossDevice}
+		})
 	}
 	return d.faulty.Rename(ctx, from, to, replace, o)
 }
-
-var _ = errors.Is

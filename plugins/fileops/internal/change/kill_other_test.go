@@ -1,0 +1,7 @@
+//go:build !unix
+
+package change
+
+const childEnv = "BRIDLE_CHANGE_CHILD"
+
+func helperMain() {}
