@@ -39,9 +39,7 @@ func (t *tools) apply(ctx context.Context, c change) (changed, error) {
 			return changed{}, t.advise(ctx, c.call, fs, target, err)
 		}
 		o := vfs.Observation{Target: target, Version: r.Version, Actor: c.call, Size: r.Size, Text: &r.After}
-		// The change is done; that its caller has lost interest must not make the
-		// policies forget it.
-		if err := vfs.Observed.Send(context.WithoutCancel(ctx), t.Bus, o); err != nil {
+		if err := vfs.Tell(ctx, t.Bus, o); err != nil {
 			return changed{}, err
 		}
 		return changed{r, target}, nil
@@ -59,7 +57,7 @@ func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target
 			return none, err
 		}
 	}
-	guard, err := c.intent.Ask(ctx, t.Bus, vfs.Intent{Target: target, Actor: c.call}, nil)
+	guard, err := vfs.Ask(ctx, t.Bus, c.intent, vfs.Intent{Target: target, Actor: c.call})
 	if err != nil {
 		return none, err
 	}

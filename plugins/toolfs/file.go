@@ -62,11 +62,7 @@ func (t *tools) missing(ctx context.Context, call *tool.Call, target vfs.Target)
 func (t *tools) advise(ctx context.Context, call *tool.Call, fs vfs.FileSystem, target vfs.Target, err error) error {
 	switch errs.CodeOf(err) {
 	case errs.StaleVersion:
-		told, asked := vfs.Refused.Ask(ctx, t.Bus, vfs.Refusal{Target: target, Actor: call, Err: err, FS: fs},
-			func(_ context.Context, r vfs.Refusal) (error, error) { return r.Err, nil })
-		if asked == nil && told != nil {
-			err = told
-		}
+		err = vfs.Explain(ctx, t.Bus, vfs.Refusal{Target: target, Actor: call, Err: err, FS: fs})
 		return withAdvice(err, "re-read the file, then retry")
 	case errs.NotObserved:
 		return withAdvice(err, "read the file, then retry")

@@ -80,7 +80,7 @@ func (r *run) stale(ctx context.Context, p *place, err error) error {
 
 // tell lets the policies know what is at a target.
 func (r *run) tell(ctx context.Context, t vfs.Target, f *file) error {
-	o := vfs.Observation{Target: t, Actor: r.call, Absent: !f.exists, Version: f.version}
+	o := vfs.Observation{Target: t, Actor: r.call, Absent: !f.exists, Version: f.version, Size: f.size}
 	if f.loaded && f.exists {
 		if text, err := vfs.DecodeText(t, f.data); err == nil {
 			o.Text = &text
@@ -208,7 +208,7 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 	case out.SelfVerified:
 		result.Version = now.version
 	}
-	seen := &file{exists: true, data: c.next, loaded: true, version: result.Version}
+	seen := &file{exists: true, data: c.next, loaded: true, size: int64(len(c.next)), version: result.Version}
 	if err := r.tell(ctx, c.p.t, seen); err != nil && out.VerificationError == "" {
 		out.VerificationError = err.Error()
 	}

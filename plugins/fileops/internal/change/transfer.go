@@ -256,7 +256,7 @@ func (r *run) tellMoved(ctx context.Context, t *transfer, now spot) error {
 	var failures []error
 	if s := r.call.Session(); s != nil && now.Type == isFile {
 		if o, ok := s.Observation(string(t.src.t.Key)); ok && o.Version != "" && vfs.SameVersion(r.fs, vfs.Version(o.Version), now.version) {
-			failures = append(failures, vfs.Tell(ctx, r.bus, vfs.Observation{Target: now.t, Version: now.version, Actor: r.call}))
+			failures = append(failures, vfs.Tell(ctx, r.bus, vfs.Observation{Target: now.t, Version: now.version, Size: now.Size, Actor: r.call}))
 		}
 	}
 	if t.move {
