@@ -140,14 +140,6 @@ func (t Tool[A, V]) Definition() Definition {
 	return d
 }
 
-func decodeArgs[A any](arguments json.RawMessage) (A, error) {
-	var args A
-	if err := json.Unmarshal(arguments, &args); err != nil {
-		return args, errs.Wrap(errs.InvalidArgs, "arguments do not fit: "+err.Error(), err)
-	}
-	return args, nil
-}
-
 // check reports what is wrong with a definition, or nil.
 func (d Definition) check() error {
 	if d.Name == "" || len(d.Name) > 64 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -119,6 +121,11 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 	if text == "" {
 		text = "{}"
 	}
+	if !utf8.ValidString(text) {
+		// A decoder would put U+FFFD in place of the bytes, and so into files.
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+			Message: fmt.Sprintf("the arguments of %s are not valid UTF-8; send one JSON object", inv.Name)}
+	}
 	value, err := parse([]byte(text))
 	if err != nil {
 		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
@@ -132,6 +139,10 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 		if err := reg.input.Validate(value); err != nil {
 			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
 				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, explain(err))}
+		}
+		if wrong := misspelt(reg.input, value, ""); len(wrong) > 0 {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, strings.Join(wrong, "; "))}
 		}
 	}
 	canonical, err := encode(value)

@@ -121,6 +121,29 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
+// Arguments that a lenient decoder would change on their way to the body are
+// refused before it, and no message repeats a value of any length.
+func TestArgumentsReachTheBodyAsValidated(t *testing.T) {
+	f := newFixture(t)
+	for arguments, want := range map[string]string{
+		`{"text":"a","Times":2}`:                                 "invalid arguments for echo: Times is not a known property, did you mean times",
+		`{"text":"a","TEXT":"b"}`:                                "invalid arguments for echo: TEXT is not a known property, did you mean text",
+		`{"text":"a","deep":[{"n":1,"N":2}]}`:                    "invalid arguments for echo: deep[0].N is not a known property, did you mean n",
+		"{\"text\":\"a\xff\"}":                                   "the arguments of echo are not valid UTF-8; send one JSON object",
+		`{"text":"a","times":1e400}`:                             "invalid arguments: times is a number that is out of range",
+		`{"text":"a","times":` + strings.Repeat("9", 5000) + `}`: "invalid arguments: times is a number that is out of range",
+	} {
+		got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "echo", Arguments: arguments})
+		if !got.IsError || got.Error == nil || got.Error.Code != "INVALID_ARGS" || got.Text() != "Error: "+want {
+			t.Errorf("%.60s: %q, %+v; want %q", arguments, got.Text(), got.Error, want)
+		}
+	}
+	got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "echo", Arguments: `{"text":"a","unknown":{"Text":1}}`})
+	if got.IsError {
+		t.Errorf("a property that the schema says nothing of gave %q", got.Text())
+	}
+}
+
 func TestFailuresBecomeResults(t *testing.T) {
 	tests := []struct{ name, arguments, code, text string }{
 		{"coded", `{"text":"boom"}`, "FS_NOT_FOUND", "Error: nothing there"},
