@@ -280,6 +280,7 @@ func (s *Scenario) unknownKeys(data []byte) {
 		}
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.DisallowUnknownFields()
+		dec.UseNumber() // arguments may hold any number that can be written
 		if err := dec.Decode(known); err != nil {
 			s.problem(field, "keys that the runner knows", err.Error())
 		}
