@@ -17,6 +17,7 @@ import (
 	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/plugins/approve"
 )
 
 // Main runs the command line of the process and returns its exit status.
@@ -94,6 +95,7 @@ type app struct {
 	out        *term.Output
 	errors     *term.Output
 	render     *render.Renderer
+	answerer   *approve.Terminal // see terminal
 }
 
 func (a *app) root() *cobra.Command {
@@ -133,7 +135,7 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 	})
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
-	root.AddCommand(a.pluginsCommand())
+	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.showCommand(), a.pluginsCommand())
 	return root
 }
 

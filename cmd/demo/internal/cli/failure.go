@@ -33,6 +33,8 @@ const (
 	codeScenario = "SCENARIO_FAILED"
 	// codeInvalidScenario reports a file that holds no scenarios.
 	codeInvalidScenario = "SCENARIO_INVALID"
+	// codeInvalidScript reports a file that holds no scripted model.
+	codeInvalidScript = "SCRIPT_INVALID"
 )
 
 // failure is how a command ends when it does not end well.

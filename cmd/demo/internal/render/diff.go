@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -23,7 +24,7 @@ func (r *Renderer) diff(c tool.Card, before *string) {
 	}
 	if len(hunks) == 0 {
 		r.title(c.Title, "")
-		r.text(content(c.Text))
+		r.text(Readable(c.Text))
 		return
 	}
 	r.title(c.Title, r.out.Paint(term.Green, fmt.Sprintf("+%d", added))+" "+r.out.Paint(term.Red, fmt.Sprintf("-%d", removed)))
@@ -43,15 +44,29 @@ func (r *Renderer) diff(c tool.Card, before *string) {
 	}
 }
 
-// content returns what is inside of the envelope that the file tools put their
+// Content returns what is inside of the envelope that the file tools put their
 // results into, for models; other text comes back as it is.
-func content(text string) string {
+func Content(text string) string {
 	_, inside, opened := strings.Cut(text, "<content>\n")
 	inside, _, closed := strings.Cut(inside, "\n</content>")
 	if !opened || !closed {
 		return text
 	}
 	return inside
+}
+
+// Readable returns what a result's text says to a person: what is inside of
+// the envelope, and JSON over several lines.
+func Readable(text string) string {
+	text = Content(text)
+	if !strings.HasPrefix(text, "{") {
+		return text
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
 }
 
 // hunk is a card's two texts with the line feeds that cards leave out, so
@@ -121,15 +136,43 @@ func locate(before *string, cards []textdiff.Card) []int {
 	return starts
 }
 
-// hunk draws one hunk. Its texts begin at the given lines; 0 for not known.
-func (r *Renderer) hunk(h hunk, oldLine, newLine int) {
+// DiffLine is a line of a change, safe to show.
+type DiffLine struct {
+	// Sign is ' ' for a line of the context, '-' for one that went, and '+' for
+	// one that came.
+	Sign byte
+	// Number counts the line in the text after the change, or in the one before
+	// for a line that went; 0 where that is not known.
+	Number int
+	Text   string
+	// From and To are the bytes of Text in which the line differs from the one
+	// whose place it took; equal where that says nothing.
+	From, To int
+	// Unended tells that a line that went or came has no line feed.
+	Unended bool
+}
+
+// DiffLines returns the lines of a hunk as a tool reports it. They are not
+// numbered.
+func DiffLines(c textdiff.Card) []DiffLine { return newHunk(c).lines(0, 0) }
+
+// lines returns the lines of a hunk whose texts begin at the given lines; 0
+// for not known.
+func (h hunk) lines(oldLine, newLine int) []DiffLine {
+	var out []DiffLine
 	old := lines(h.old)
 	done := 0
 	context := func(to int) {
 		for ; done < to; done++ {
-			r.styled(r.number(newLine, " "), "", visible(old[done]), span{})
+			out = append(out, DiffLine{Sign: ' ', Number: newLine, Text: visible(old[done])})
 			oldLine, newLine = next(oldLine), next(newLine)
 		}
+	}
+	changed := func(sign byte, number int, line, other string) {
+		l := DiffLine{Sign: sign, Number: number, Text: visible(line), Unended: !strings.HasSuffix(line, "\n")}
+		mark := differing(l.Text, visible(other))
+		l.From, l.To = mark.from, mark.to
+		out = append(out, l)
 	}
 	for _, c := range textdiff.Hunks(h.old, h.new, 0) {
 		start := c.OldStart - 1
@@ -139,16 +182,38 @@ func (r *Renderer) hunk(h hunk, oldLine, newLine int) {
 		context(start)
 		gone, come := lines(c.OldText), lines(c.NewText)
 		for i, l := range gone {
-			r.change(oldLine, "-", term.Red, l, counterpart(gone, come, i))
+			changed('-', oldLine, l, counterpart(gone, come, i))
 			oldLine = next(oldLine)
 		}
 		for i, l := range come {
-			r.change(newLine, "+", term.Green, l, counterpart(come, gone, i))
+			changed('+', newLine, l, counterpart(come, gone, i))
 			newLine = next(newLine)
 		}
 		done = start + len(gone)
 	}
 	context(len(old))
+	return out
+}
+
+// hunk draws one hunk.
+func (r *Renderer) hunk(h hunk, oldLine, newLine int) {
+	for _, l := range h.lines(oldLine, newLine) {
+		var s term.Style
+		switch l.Sign {
+		case '-':
+			s = term.Red
+		case '+':
+			s = term.Green
+		}
+		sign := string(l.Sign)
+		if s != "" {
+			sign = r.out.Paint(s, sign)
+		}
+		r.styled(r.number(l.Number, sign), s, l.Text, span{l.From, l.To})
+		if l.Unended {
+			r.line(r.number(0, " "), r.out.Paint(term.Dim, `(no line feed at the end of the file)`))
+		}
+	}
 }
 
 // counterpart returns the line that took the place of lines[i], where as many
@@ -158,14 +223,6 @@ func counterpart(lines, others []string, i int) string {
 		return ""
 	}
 	return others[i]
-}
-
-func (r *Renderer) change(number int, sign string, s term.Style, line, other string) {
-	shown := visible(line)
-	r.styled(r.number(number, r.out.Paint(s, sign)), s, shown, differing(shown, visible(other)))
-	if !strings.HasSuffix(line, "\n") {
-		r.line(r.number(0, " "), r.out.Paint(term.Dim, `(no line feed at the end of the file)`))
-	}
 }
 
 func (r *Renderer) number(n int, sign string) string {

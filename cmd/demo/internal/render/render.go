@@ -47,7 +47,7 @@ func (r *Renderer) Card(c tool.Card, before *string) {
 		r.diff(c, before)
 	default:
 		r.title(c.Title, "")
-		r.text(c.Text)
+		r.text(Readable(c.Text))
 	}
 	r.end()
 }
