@@ -12,6 +12,7 @@ import (
 type plan struct {
 	exact  bool
 	events []session.Event
+	counts []int // shared events before each index, without those of the seed
 	// seed is how many events were copied from another session: they are
 	// taken over as they are.
 	seed  int
@@ -63,6 +64,7 @@ type turnPlan struct {
 // stepPlan is one recorded step.
 type stepPlan struct {
 	n        int
+	begun    int // index of its first event
 	asked    int // index of the first event behind the request, or of the step's end
 	attempts []*attempt
 }
@@ -75,6 +77,8 @@ type attempt struct {
 	// cut tells that the turn was cancelled, or its process ended, before the
 	// attempt ended.
 	cut bool
+	// made tells that the chunks are not in the recording.
+	made bool
 }
 
 // end kinds of turns that the loop ends by itself. A turn that ended in any
@@ -115,20 +119,23 @@ func newPlan(log *session.Log, exact bool) *plan {
 			p.foreign = true
 		}
 	}
+	p.count()
 	p.readTurns()
 	p.readInputs()
 	return p
 }
 
 // sharedBefore counts the shared events before index i, without the seed.
-func (p *plan) sharedBefore(i int) int {
-	n := 0
-	for _, e := range p.events[p.seed:i] {
-		if p.shared(e) {
-			n++
+func (p *plan) sharedBefore(i int) int { return p.counts[i] }
+
+func (p *plan) count() {
+	p.counts = make([]int, len(p.events)+1)
+	for i, e := range p.events {
+		p.counts[i+1] = p.counts[i]
+		if i >= p.seed && p.shared(e) {
+			p.counts[i+1]++
 		}
 	}
-	return n
 }
 
 func (p *plan) readTurns() {
@@ -188,7 +195,7 @@ func (p *plan) isInput(e session.Event, turn, step int) bool {
 }
 
 func (p *plan) readInputs() {
-	turn, step, shared := 0, 0, 0
+	turn, step := 0, 0
 	cut := p.cuts()
 	for i := p.seed; i < len(p.events); i++ {
 		e := p.events[i]
@@ -209,13 +216,10 @@ func (p *plan) readInputs() {
 		// again, up to the next turn, and is taken over with the log.
 		if !cut(i) {
 			if p.isInput(e, turn, step) {
-				p.inputs = append(p.inputs, input{i, shared, bare(e)})
+				p.inputs = append(p.inputs, input{i, p.counts[i], bare(e)})
 			} else if id := p.drawnID(e); id != "" {
 				p.ids = append(p.ids, drawn{i, id})
 			}
-		}
-		if p.shared(e) {
-			shared++
 		}
 	}
 }

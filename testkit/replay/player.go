@@ -38,6 +38,7 @@ type player struct {
 	attempts map[[2]int]int
 	answered map[string]int
 	extra    []string      // requests that are not in the recording
+	quiet    bool          // the chunks that come are not in the recording
 	admitted int           // index of the observation that is about to be made
 	grown    chan struct{} // closed when an event was appended
 }
@@ -89,9 +90,7 @@ func (p *player) use(s *session.Session, i int) {
 // follow is told of each event of the replay, within its Append.
 func (p *player) follow(e session.Event) {
 	p.mu.Lock()
-	if p.plan.shared(e) {
-		p.done++
-	}
+	p.count(e)
 	close(p.grown)
 	p.grown = make(chan struct{})
 	turn, cancel := p.turn, p.cancel
@@ -109,11 +108,33 @@ func (p *player) follow(e session.Event) {
 	}
 }
 
+// count keeps the place in the recording. p.mu is held.
+func (p *player) count(e session.Event) {
+	if e.Type == session.TypeAssistantChunk && p.quiet {
+		return
+	}
+	if p.plan.shared(e) {
+		p.done++
+	}
+	// Where a replay differs, it must not differ in everything that follows: a
+	// step begins where it does in the recording.
+	var b session.StepStart
+	if e.Type == session.TypeStepStart && p.turn != nil && e.Decode(&b) == nil {
+		if s := p.turn.steps[b.Step]; s != nil {
+			p.done = p.plan.sharedBefore(s.begun + 1)
+		}
+	}
+}
+
 // feed appends the inputs that are due.
 func (p *player) feed() error {
+	return p.feedWhile(func(in input) bool { return in.after <= p.done })
+}
+
+func (p *player) feedWhile(due func(input) bool) error {
 	for {
 		p.mu.Lock()
-		if p.fed == len(p.plan.inputs) || p.plan.inputs[p.fed].after > p.done {
+		if p.fed == len(p.plan.inputs) || !due(p.plan.inputs[p.fed]) {
 			p.mu.Unlock()
 			return nil
 		}
@@ -124,6 +145,15 @@ func (p *player) feed() error {
 			return err
 		}
 	}
+}
+
+// reach feeds what comes before index i of the recording, and goes on there.
+func (p *player) reach(i int) error {
+	err := p.feedWhile(func(in input) bool { return in.index < i })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = p.plan.sharedBefore(i)
+	return err
 }
 
 // begin makes t the running turn.
@@ -298,6 +328,9 @@ func (a adapter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk,
 			return
 		}
 		a.compare(t, s, r)
+		a.mu.Lock()
+		a.quiet = at.made
+		a.mu.Unlock()
 		for _, c := range at.chunks {
 			if ctx.Err() != nil {
 				break

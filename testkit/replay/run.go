@@ -164,7 +164,7 @@ func (r *run) turns(ctx context.Context) error {
 		return err
 	}
 	for _, t := range r.plan.turns {
-		if err := r.player.feed(); err != nil {
+		if err := r.player.reach(t.start); err != nil {
 			return err
 		}
 		if err := r.turn(ctx, t); err != nil {
@@ -176,7 +176,7 @@ func (r *run) turns(ctx context.Context) error {
 			}
 		}
 	}
-	return r.player.feed()
+	return r.player.reach(len(r.plan.events))
 }
 
 func (r *run) turn(ctx context.Context, t *turnPlan) error {

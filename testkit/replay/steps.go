@@ -85,7 +85,10 @@ back:
 			}
 			asking = true
 		default:
-			break back
+			// What plugins note meanwhile tells nothing of the loop.
+			if p.exact || p.shared(e) || !e.Ignorable && e.SurfaceOp != session.SurfaceNone {
+				break back
+			}
 		}
 	}
 	t.cutAt = i
@@ -130,7 +133,7 @@ func (p *plan) readSteps(t *turnPlan) {
 		if e.Type == session.TypeStepStart {
 			var b session.StepStart
 			_ = e.Decode(&b)
-			s = &stepPlan{n: b.Step, asked: -1}
+			s = &stepPlan{n: b.Step, begun: i, asked: -1}
 			s.attempts = p.attempts(i+1, t, s)
 			t.steps[b.Step] = s
 		}
@@ -191,7 +194,7 @@ events:
 				next(unknown())
 				all[len(all)-1].chunks = counted
 			} else if len(seqs) == 0 {
-				last.chunks = chunksOf(b)
+				last.chunks, last.made = chunksOf(b), true
 			}
 			break events
 		case session.TypeStepStart, session.TypeStepEnd, session.TypeTurnEnd:
