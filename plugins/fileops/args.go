@@ -203,10 +203,14 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // nearest returns the name that given is most likely a misspelling of, or "".
+// Case counts for less than anything else.
 func nearest(given string, names []string) string {
 	best, least := "", 1+max(1, len(given)/3)
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, given) }); i >= 0 {
+		return names[i]
+	}
 	for _, name := range names {
-		if d := distance(given, name); d < least {
+		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < least {
 			best, least = name, d
 		}
 	}

@@ -192,8 +192,13 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 				out[fd.name] = fix
 			}
 		}
-		if _, ok := out[fd.name]; !ok && fd.required {
-			out[fd.name] = fd.example
+		if _, ok := out[fd.name]; ok || !fd.required {
+			continue
+		}
+		out[fd.name] = fd.example
+		if path, ok := given["path"].(string); ok && fd.name == op.path {
+			// Each operation has its own name for it.
+			out[fd.name] = path
 		}
 	}
 	return out

@@ -21,6 +21,13 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 	for k, v := range config {
 		args[k] = v
 	}
+	if v := args["path"]; v != nil && op.path != "" && op.field("path") == nil {
+		note(badArgument("path", "the path of %s belongs beside config, not into it", op.name))
+		delete(args, "path")
+		if args[op.path] == nil {
+			args[op.path] = v
+		}
+	}
 	for _, k := range sortedKeys(given) {
 		switch k {
 		case "operation", "path", "config":
@@ -59,11 +66,17 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 
 // hubField is where the caller of the hub finds an argument.
 func (op *operation) hubField(field string, given map[string]any) string {
-	if _, beside := given[field]; beside || field == "" || field == "path" && op.path != "path" || field == "config" {
-		return field
-	}
 	config, _ := given["config"].(map[string]any)
-	if _, inConfig := config[field]; field == op.path && !inConfig {
+	_, inConfig := config[field]
+	_, beside := given[field]
+	switch {
+	case field == "" || field == "config":
+		return field
+	case inConfig && (field == op.path || !beside):
+		return "config." + field
+	case beside:
+		return field
+	case field == op.path || field == "path":
 		return "path"
 	}
 	return "config." + field

@@ -176,10 +176,10 @@ func (r *run) copyDir(ctx context.Context, t *transfer) (out Receipt, err error)
 	}
 	err = r.journaled(ctx, func() error {
 		out, err = r.placeDir(ctx, t, func(stage string) error {
-			n, err := r.copyTree(ctx, t.src.t, t.src.info, stage, t.move)
+			n, err := r.copyTree(ctx, t.src.t, t.src.info, stage, false)
 			t.size = n
 			return err
-		})
+		}, false)
 		return err
 	})
 	if err != nil {
@@ -193,7 +193,7 @@ func (r *run) copyDir(ctx context.Context, t *transfer) (out Receipt, err error)
 
 // placeDir has a directory filled beside its destination, verifies it, and
 // swaps it in.
-func (r *run) placeDir(ctx context.Context, t *transfer, fill func(stage string) error) (Receipt, error) {
+func (r *run) placeDir(ctx context.Context, t *transfer, fill func(stage string) error, keepBackups bool) (Receipt, error) {
 	id, err := r.clock.id()
 	if err != nil {
 		return Receipt{}, err
@@ -213,14 +213,14 @@ func (r *run) placeDir(ctx context.Context, t *transfer, fill func(stage string)
 	if err != nil {
 		return Receipt{}, r.unstage(ctx, t, stage, err)
 	}
-	differs, err := r.compareTrees(ctx, t.src.t, staged, t.move)
+	differs, digest, err := r.compareTrees(ctx, t.src.t, staged, keepBackups)
 	if err == nil && differs != "" {
 		err = fault.New(fault.IOError, "source_path", "the copy is not like the original: "+differs+"; nothing was changed")
 	}
 	if err != nil {
 		return Receipt{}, r.unstage(ctx, t, stage, err)
 	}
-	after := State{Type: isDir, Mode: t.src.info.Mode}
+	after := State{Type: isDir, Mode: t.src.info.Mode, Content: digest}
 	if after.Print, err = r.print(ctx, staged); err != nil {
 		return Receipt{}, r.unstage(ctx, t, stage, err)
 	}

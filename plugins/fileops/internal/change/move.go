@@ -50,7 +50,8 @@ func (r *run) relocate(ctx context.Context, t *transfer) (Receipt, error) {
 	if t.before.Type == isDir {
 		return r.relocateJournaled(ctx, t, r.replaceDir)
 	}
-	source, err := r.examine(ctx, t.src.physical)
+	// A rename moves no content: only a journal has to know it beforehand.
+	source, err := r.glance(ctx, t.src.physical, r.journal != nil)
 	if err != nil {
 		r.discard(ctx, t.kept, t.root)
 		return Receipt{}, fault.Of(err, "source_path")
@@ -68,9 +69,12 @@ func (r *run) relocate(ctx context.Context, t *transfer) (Receipt, error) {
 		})
 	}
 	done := context.WithoutCancel(ctx)
-	now, verr := r.examine(done, t.dst.physical)
-	if err != nil && (verr != nil || !now.same(source.State) || r.exists(done, t.src)) {
+	now, verr := r.glance(done, t.dst.physical, true)
+	if err != nil && (verr != nil || !now.arrived(source.State) || r.exists(done, t.src)) {
 		return Receipt{}, r.abandon(ctx, t, err)
+	}
+	if verr == nil && now.arrived(source.State) {
+		rec.After = now.State
 	}
 	return r.moved(done, t, rec, now, verr, err), nil
 }
@@ -119,7 +123,7 @@ func (r *run) replaceDir(ctx context.Context, t *transfer) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	source, err := r.examine(ctx, t.src.physical)
+	source, err := r.glance(ctx, t.src.physical, true)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -171,7 +175,7 @@ func (r *run) moveAcross(ctx context.Context, t *transfer, guard vfs.Guard) (Rec
 			n, err := r.copyTree(ctx, t.src.t, t.src.info, stage, true)
 			t.size = n
 			return err
-		})
+		}, true)
 	} else {
 		err = r.copyAcross(ctx, &copied, source, guard)
 	}

@@ -29,8 +29,10 @@ type State struct {
 	Mode   uint32 `json:"mode,omitempty"`
 	// Link is what a symlink holds.
 	Link string `json:"link,omitempty"`
-	// Print stands for the names, types, sizes and times below a directory.
-	Print string `json:"print,omitempty"`
+	// Print stands for the names, types, sizes and times below a directory, and
+	// Content for the names, types and content; "" where that was not looked at.
+	Print   string `json:"print,omitempty"`
+	Content string `json:"content,omitempty"`
 	// BackupID and BackupDir say where the content is kept.
 	BackupID  string `json:"backup_id,omitempty"`
 	BackupDir string `json:"backup_dir,omitempty"`
@@ -48,7 +50,7 @@ func (s State) same(o State) bool {
 	case isLink:
 		return s.Link == o.Link
 	case isDir:
-		return s.Print == o.Print
+		return s.Print == o.Print || s.Print == "" || o.Print == "" || s.Content != "" && s.Content == o.Content
 	case isOther:
 		return false
 	}
@@ -92,8 +94,18 @@ type spot struct {
 	version vfs.Version
 }
 
-// examine looks at a physical path.
+// examine looks at a physical path: at all content, and at what is below a
+// directory.
 func (r *run) examine(ctx context.Context, physical string) (spot, error) {
+	s, err := r.glance(ctx, physical, true)
+	if err == nil && s.Type == isDir {
+		s.Print, err = r.print(ctx, s.t)
+	}
+	return s, err
+}
+
+// glance looks at a path itself, and at a file's content where it is told to.
+func (r *run) glance(ctx context.Context, physical string, content bool) (spot, error) {
 	t, err := r.fs.Resolve(ctx, physical, vfs.ResolveOptions{})
 	if err != nil {
 		return spot{}, err
@@ -106,18 +118,27 @@ func (r *run) examine(ctx context.Context, physical string) (spot, error) {
 	s.Mode = info.Mode
 	switch info.Type {
 	case vfs.File:
-		s.Type = isFile
-		s.SHA256, s.Size, s.version, err = r.hash(ctx, t)
+		s.Type, s.Size = isFile, info.Size
+		if content {
+			s.SHA256, s.Size, s.version, err = r.hash(ctx, t)
+		}
 	case vfs.Link:
 		s.Type, s.Mode = isLink, 0
 		s.Link, err = vfs.Readlink(ctx, r.fs, t)
 	case vfs.Directory:
 		s.Type = isDir
-		s.Print, err = r.print(ctx, t)
 	case vfs.Other:
 		s.Type = isOther
 	}
 	return s, err
+}
+
+// arrived reports whether what is at the destination of a rename is what was
+// at its source: an entry of the same kind and size, and of the same content
+// where that is known.
+func (s State) arrived(source State) bool {
+	return s.Type == source.Type && s.Size == source.Size && s.Link == source.Link && s.Mode == source.Mode &&
+		(source.SHA256 == "" || s.SHA256 == source.SHA256)
 }
 
 // hash reads a file for its digest, with a version that a later read gives
@@ -129,6 +150,19 @@ func (r *run) hash(ctx context.Context, t vfs.Target) (string, int64, vfs.Versio
 		return "", 0, "", err
 	}
 	return f.sha, f.size, f.version, nil
+}
+
+// matches is same for what is there now. What is below a directory is compared
+// by content where its times do not decide.
+func (r *run) matches(ctx context.Context, now spot, want State) bool {
+	if now.same(want) {
+		return true
+	}
+	if now.Type != isDir || want.Type != isDir || want.Content == "" {
+		return false
+	}
+	_, content, err := r.compareTrees(ctx, now.t, now.t, false)
+	return err == nil && content == want.Content
 }
 
 // print digests what a directory holds: names, types, sizes, modification

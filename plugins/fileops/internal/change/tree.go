@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -176,61 +177,80 @@ func (c *comparison) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compareTrees says where a copied directory differs from its original, or "".
-func (r *run) compareTrees(ctx context.Context, a, b vfs.Target, keepBackups bool) (string, error) {
-	left, err := r.children(ctx, a)
+// compareTrees says where a copied directory differs from its original, or "",
+// and digests the content of the copy.
+func (r *run) compareTrees(ctx context.Context, a, b vfs.Target, keepBackups bool) (differs, content string, err error) {
+	h := sha256.New()
+	differs, err = r.compareInto(ctx, h, a, b, "", keepBackups)
+	return differs, hex.EncodeToString(h.Sum(nil)), err
+}
+
+func (r *run) compareInto(ctx context.Context, h hash.Hash, a, b vfs.Target, prefix string, keepBackups bool) (string, error) {
+	left, err := r.childrenOf(ctx, a, keepBackups)
 	if err != nil {
 		return "", err
 	}
-	right, err := r.children(ctx, b)
-	if err != nil {
-		return "", err
-	}
-	var all []child
-	for _, c := range left {
-		if !skipped(c, keepBackups) {
-			all = append(all, c)
+	right := left
+	if a != b {
+		if right, err = r.childrenOf(ctx, b, keepBackups); err != nil {
+			return "", err
 		}
 	}
-	if len(all) != len(right) {
-		return fmt.Sprintf("%s holds %s, its copy %d", vfs.DisplayName(a.Path), count(len(all), "name"), len(right)), nil
+	if len(left) != len(right) {
+		return fmt.Sprintf("%s holds %s, its copy %d", vfs.DisplayName(a.Path), count(len(left), "name"), len(right)), nil
 	}
-	for i, c := range all {
+	for i, c := range left {
 		d := right[i]
-		why := ""
-		switch {
-		case c.name != d.name || c.info.Type != d.info.Type:
-			why = "is not what its copy is"
-		case c.info.Mode != d.info.Mode && c.info.Type != vfs.Link:
-			why = fmt.Sprintf("has mode %04o, its copy %04o", c.info.Mode, d.info.Mode)
-		case c.info.Type == vfs.File:
-			_, _, same, err := r.sameFile(ctx, c.t, d.t)
-			if err != nil {
-				return "", err
-			}
-			if !same {
-				why = "differs from its copy"
-			}
-		case c.info.Type == vfs.Link:
-			one, err := vfs.Readlink(ctx, r.fs, c.t)
-			if err != nil {
-				return "", err
-			}
-			two, err := vfs.Readlink(ctx, r.fs, d.t)
-			if err != nil {
-				return "", err
-			}
-			if one != two {
-				why = "leads elsewhere than its copy"
-			}
-		case c.info.Type == vfs.Directory:
-			if below, err := r.compareTrees(ctx, c.t, d.t, keepBackups); err != nil || below != "" {
-				return below, err
-			}
+		why, err := r.compareOne(ctx, h, c, d, prefix+c.name)
+		if err != nil {
+			return "", err
 		}
 		if why != "" {
 			return vfs.DisplayName(c.t.Path) + " " + why, nil
 		}
+		if c.info.Type == vfs.Directory {
+			if below, err := r.compareInto(ctx, h, c.t, d.t, prefix+c.name+"/", keepBackups); err != nil || below != "" {
+				return below, err
+			}
+		}
+	}
+	return "", nil
+}
+
+func (r *run) childrenOf(ctx context.Context, dir vfs.Target, keepBackups bool) ([]child, error) {
+	all, err := r.children(ctx, dir)
+	return slices.DeleteFunc(all, func(c child) bool { return skipped(c, keepBackups) }), err
+}
+
+// compareOne compares one entry with its copy, but for what is in it.
+func (r *run) compareOne(ctx context.Context, h hash.Hash, c, d child, rel string) (string, error) {
+	fmt.Fprintf(h, "%q %d ", rel, d.info.Type)
+	defer h.Write([]byte{'\n'})
+	switch {
+	case c.name != d.name || c.info.Type != d.info.Type:
+		return "is not what its copy is", nil
+	case c.info.Mode != d.info.Mode && c.info.Type != vfs.Link:
+		return fmt.Sprintf("has mode %04o, its copy %04o", c.info.Mode, d.info.Mode), nil
+	}
+	switch c.info.Type {
+	case vfs.File:
+		sha, _, same, err := r.sameFile(ctx, c.t, d.t)
+		fmt.Fprint(h, sha)
+		if err == nil && !same {
+			return "differs from its copy", nil
+		}
+		return "", err
+	case vfs.Link:
+		one, err := vfs.Readlink(ctx, r.fs, c.t)
+		if err != nil {
+			return "", err
+		}
+		two, err := vfs.Readlink(ctx, r.fs, d.t)
+		fmt.Fprintf(h, "%q", two)
+		if err == nil && one != two {
+			return "leads elsewhere than its copy", nil
+		}
+		return "", err
 	}
 	return "", nil
 }

@@ -29,7 +29,7 @@ func (r *run) undo(ctx context.Context, rec Record, force bool) error {
 		// Between its two renames a directory that is replaced is nowhere but
 		// aside.
 		between := rec.Aside != "" && now.Type == isAbsent
-		if !now.same(rec.After) && !between && !force {
+		if !r.matches(ctx, now, rec.After) && !between && !force {
 			return fmt.Errorf("%s: %w", vfs.DisplayName(rec.Path), errConflict)
 		}
 		if err := r.restore(ctx, rec, now); err != nil {
@@ -63,7 +63,7 @@ func (r *run) undoMove(ctx context.Context, rec Record, now spot, force bool) er
 		// Moved back already, and what was replaced is missing yet.
 	case rec.Aside != "" && now.Type == isAbsent && source.Type == isDir:
 		// Nothing was moved yet, and what is replaced is aside.
-	case source.Type != isAbsent, now.Type == isAbsent, !now.same(rec.After) && !force:
+	case source.Type != isAbsent, now.Type == isAbsent, !r.matches(ctx, now, rec.After) && !force:
 		return fmt.Errorf("%s: %w", vfs.DisplayName(rec.Path), errConflict)
 	default:
 		if err := r.moveBack(ctx, now, source.t, rec.From); err != nil {
