@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/fx"
 
@@ -25,6 +26,9 @@ type Context struct {
 	mu      sync.Mutex // held while plugins come and go
 	mounted []*instance
 	stopped bool
+
+	// names are those of mounted, for who looks while plugins come and go.
+	names atomic.Pointer[[]string]
 }
 
 // instance is one mounted plugin.
@@ -64,13 +68,19 @@ func (c *Context) Bus() *event.Bus { return &c.bus }
 
 // Plugins returns the names of the mounted plugins in mount order.
 func (c *Context) Plugins() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if names := c.names.Load(); names != nil {
+		return slices.Clone(*names)
+	}
+	return []string{}
+}
+
+// noteNames is called after each change of mounted.
+func (c *Context) noteNames() {
 	names := make([]string, len(c.mounted))
 	for i, m := range c.mounted {
 		names[i] = m.plugin.Name
 	}
-	return names
+	c.names.Store(&names)
 }
 
 // Mount adds plugins to the running context: all of them, or none.
@@ -93,6 +103,7 @@ func (c *Context) Mount(ctx context.Context, plugins ...Plugin) error {
 			return err
 		}
 		c.mounted = append(c.mounted, m)
+		c.noteNames()
 	}
 	return nil
 }
@@ -130,10 +141,14 @@ func (c *Context) Replace(ctx context.Context, name string, p Plugin) error {
 	}
 	m, err := c.start(ctx, p, true)
 	if err != nil {
+		for _, at := range c.mounted[i].places {
+			err = errors.Join(err, at.restore())
+		}
 		return err
 	}
 	err = c.leave(ctx, i)
 	c.mounted = slices.Insert(c.mounted, i, m)
+	c.noteNames()
 	return err
 }
 
@@ -188,6 +203,7 @@ func (c *Context) start(ctx context.Context, p Plugin, replace bool) (_ *instanc
 func (c *Context) leave(ctx context.Context, i int) error {
 	m := c.mounted[i]
 	c.mounted = slices.Delete(c.mounted, i, i+1)
+	c.noteNames()
 	if err := m.stop(ctx); err != nil {
 		return fmt.Errorf("stopping plugin %q: %w", m.plugin.Name, err)
 	}
@@ -211,7 +227,7 @@ func (m *instance) stop(ctx context.Context) error {
 
 // assemble returns everything that p's fx application gets.
 func (c *Context) assemble(p Plugin, scope *Scope) (fx.Option, []publisher) {
-	opts := []fx.Option{fx.NopLogger, fx.Supply(c, scope, &c.bus)}
+	opts := []fx.Option{fx.NopLogger, fx.Supply(c, scope, &c.bus), fx.Decorate(guarded)}
 	if len(c.ground) > 0 {
 		opts = append(opts, fx.Supply(c.ground...))
 	}

@@ -71,6 +71,8 @@ type place interface {
 	// hide ends the registrations that stand on the implementation and makes
 	// the service unavailable, if the implementation is still the current one.
 	hide() error
+	// restore undoes the replacement by a successor that then failed.
+	restore() error
 	// drain waits until no call is in flight.
 	drain(ctx context.Context) error
 }

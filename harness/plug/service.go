@@ -161,22 +161,51 @@ func (s *Service[T]) publish(owner string, impl T, replace bool) (place, error) 
 	}
 	s.mu.Unlock()
 
+	if err := s.takeUp(watches, m); err != nil {
+		s.mu.Lock()
+		s.current = nil
+		s.mu.Unlock()
+		return nil, err
+	}
+	return m, nil
+}
+
+// takeUp begins every watch with an implementation, or ends them all. s.turn is
+// held.
+func (s *Service[T]) takeUp(watches []*watch[T], m *mounted[T]) error {
 	for i, w := range watches {
 		err := w.end()
 		if err == nil {
-			err = w.begin(impl)
+			err = w.begin(m.value)
 		}
 		if err != nil {
 			for _, done := range watches[:i+1] {
 				_ = done.end()
 			}
-			s.mu.Lock()
-			s.current = nil
-			s.mu.Unlock()
-			return nil, fmt.Errorf("plugin %q could not take up service %s: %w", w.owner, s.name, err)
+			return fmt.Errorf("plugin %q could not take up service %s: %w", w.owner, s.name, err)
 		}
 	}
-	return m, nil
+	return nil
+}
+
+func (m *mounted[T]) restore() error {
+	s := m.service
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	if s.current != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	s.current = m
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	watches := slices.Clone(s.watches)
+	s.mu.Unlock()
+	// The service is there again even for those who cannot take it up anew.
+	return s.takeUp(watches, m)
 }
 
 func (m *mounted[T]) hide() error {
@@ -228,14 +257,18 @@ func (m *mounted[T]) release() {
 	}
 }
 
-func (w *watch[T]) begin(impl T) error {
+func (w *watch[T]) begin(impl T) (err error) {
 	w.scope = NewScope(w.owner)
-	if err := w.fn(w.scope, impl); err != nil {
-		_ = w.scope.Close()
-		w.scope = nil
-		return err
-	}
-	return nil
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicked(v)
+		}
+		if err != nil {
+			_ = w.scope.Close()
+			w.scope = nil
+		}
+	}()
+	return w.fn(w.scope, impl)
 }
 
 func (w *watch[T]) end() error {

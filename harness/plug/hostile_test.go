@@ -1,0 +1,155 @@
+package plug_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/fx"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/plug"
+)
+
+type ticker struct{}
+
+func (ticker) Tick() {}
+
+// greet calls a service once.
+func greet(s *plug.Service[greeter]) string {
+	g, release, err := s.Acquire()
+	if err != nil {
+		return err.Error()
+	}
+	defer release()
+	return g.Greet()
+}
+
+// TestPredecessorServesOnWhenASuccessorIsRefused replaces a provider of two
+// services by one that a user of the second cannot take up.
+func TestPredecessorServesOnWhenASuccessorIsRefused(t *testing.T) {
+	var j journal
+	both := func(name string) plug.Plugin {
+		p := greeterPlugin(name, "from "+name)
+		p.Services = append(p.Services, plug.Provides[clock]())
+		p.Options = fx.Options(p.Options, fx.Provide(func() clock { return ticker{} }))
+		return p
+	}
+	var taken []string
+	refuse := false
+	user := plug.Plugin{
+		Name:     "user",
+		Services: []plug.Declaration{plug.Needs[greeter](), plug.Needs[clock]()},
+		Options: fx.Invoke(func(scope *plug.Scope, g *plug.Service[greeter], c *plug.Service[clock]) error {
+			return errors.Join(
+				g.While(scope, func(s *plug.Scope, v greeter) error {
+					taken = append(taken, v.Greet())
+					s.Add(func() { taken = append(taken, "no more "+v.Greet()) })
+					return nil
+				}),
+				c.While(scope, func(*plug.Scope, clock) error {
+					if refuse {
+						return errors.New("not this one")
+					}
+					return nil
+				}))
+		}),
+	}
+	c := compose(t, &j, both("old"), user)
+	refuse = true
+	err := c.Replace(t.Context(), "old", both("new"))
+	if !errors.Is(err, errs.PluginFailed) || !strings.Contains(err.Error(), "not this one") {
+		t.Errorf("the replacement gave %v", err)
+	}
+	refuse = false
+	if got := greet(plug.ServiceOf[greeter](c)); got != "from old" {
+		t.Errorf("the service says %q, want the predecessor's words", got)
+	}
+	if owner, ok := plug.ServiceOf[clock](c).Mounted(); !ok || owner != "old" {
+		t.Errorf("the other service belongs to %q, %v", owner, ok)
+	}
+	if last := taken[len(taken)-1]; last != "from old" {
+		t.Errorf("the user's registrations went %q", taken)
+	}
+	if got := c.Plugins(); !slices.Equal(got, []string{"old", "user"}) {
+		t.Errorf("mounted are %q", got)
+	}
+	if err := c.Replace(t.Context(), "old", both("next")); err != nil {
+		t.Errorf("a good successor gave %v", err)
+	}
+	if got := greet(plug.ServiceOf[greeter](c)); got != "from next" {
+		t.Errorf("the service says %q after all", got)
+	}
+}
+
+// TestPanicsBecomeErrorsThatNameThePlugin lets a plugin panic wherever its code
+// runs. Each time the others go on, and everything can be stopped.
+func TestPanicsBecomeErrorsThatNameThePlugin(t *testing.T) {
+	hook := func(h fx.Hook) fx.Option { return fx.Invoke(func(lc fx.Lifecycle) { lc.Append(h) }) }
+	ouch := func(context.Context) error { panic("ouch") }
+	mounting := map[string]fx.Option{
+		"constructor": fx.Options(fx.Provide(func() clock { panic("ouch") }), fx.Invoke(func(clock) {})),
+		"invocation":  fx.Invoke(func() { panic("ouch") }),
+		"start hook":  hook(fx.Hook{OnStart: ouch}),
+		"a watch at once": fx.Invoke(func(scope *plug.Scope, s *plug.Service[greeter]) error {
+			return s.While(scope, func(*plug.Scope, greeter) error { panic("ouch") })
+		}),
+	}
+	for name, opts := range mounting {
+		t.Run(name, func(t *testing.T) {
+			var j journal
+			c := compose(t, &j, greeterPlugin("good", "hello"))
+			err := c.Mount(t.Context(), plug.Plugin{Name: "bad", Services: []plug.Declaration{plug.Uses[greeter]()}, Options: opts})
+			if !errors.Is(err, errs.PluginFailed) || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "ouch") {
+				t.Errorf("mounting gave %v", err)
+			}
+			if got := greet(plug.ServiceOf[greeter](c)); got != "hello" || len(c.Plugins()) != 1 {
+				t.Errorf("after it %q, mounted %q", got, c.Plugins())
+			}
+		})
+	}
+	t.Run("stop hook", func(t *testing.T) {
+		var j journal
+		c := compose(t, &j, greeterPlugin("good", "hello"), plug.Plugin{Name: "bad", Options: hook(fx.Hook{OnStop: ouch})})
+		if err := c.Unmount(t.Context(), "bad"); err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "ouch") {
+			t.Errorf("unmounting gave %v", err)
+		}
+	})
+	t.Run("a watch when its service comes", func(t *testing.T) {
+		var j journal
+		panics := true
+		c := compose(t, &j, plug.Plugin{Name: "bad", Services: []plug.Declaration{plug.Uses[greeter]()},
+			Options: fx.Invoke(func(scope *plug.Scope, s *plug.Service[greeter]) error {
+				return s.While(scope, func(*plug.Scope, greeter) error {
+					if panics {
+						panic("ouch")
+					}
+					return nil
+				})
+			})})
+		err := c.Mount(t.Context(), greeterPlugin("good", "hello"))
+		if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "ouch") {
+			t.Errorf("mounting the service gave %v", err)
+		}
+		panics = false
+		if err := c.Mount(t.Context(), greeterPlugin("good", "hello")); err != nil {
+			t.Errorf("mounting it again gave %v", err)
+		}
+	})
+}
+
+// TestAPluginMayLookAroundWhileItIsMounted calls what would deadlock if
+// mounting held the locks of what it looks at.
+func TestAPluginMayLookAroundWhileItIsMounted(t *testing.T) {
+	var j journal
+	var seen []string
+	compose(t, &j, greeterPlugin("a", "hello"), plug.Plugin{Name: "b", Options: fx.Invoke(func(c *plug.Context, lc fx.Lifecycle) {
+		seen = c.Plugins()
+		lc.Append(fx.StartStopHook(func() { seen = append(seen, c.Plugins()...) }, func() { c.Plugins() }))
+	})})
+	if want := []string{"a", "a"}; !slices.Equal(seen, want) {
+		t.Errorf("saw %q, want %q", seen, want)
+	}
+}
