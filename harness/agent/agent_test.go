@@ -550,3 +550,16 @@ func TestModelThatIsGoneEndsTheTurnClearly(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// A panic of an adapter ends the turn, and nothing else.
+func TestAdapterThatPanics(t *testing.T) {
+	f := newFixture(t, script.Step{Check: func(llm.Request) error { panic("ouch") }, Text: "x"}, script.Step{Text: "fine"})
+	out, err := f.Ask(t.Context(), "go")
+	if err == nil || out.Reason.Kind != session.EndError || !strings.Contains(out.Reason.Message, "ouch") || strings.Contains(out.Reason.Message, "goroutine") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out, err := f.Ask(t.Context(), "go on"); err != nil || out.Text != "fine" {
+		t.Errorf("the agent does not go on: %+v, %v", out, err)
+	}
+	checkMessages(t, f.Session().Messages())
+}

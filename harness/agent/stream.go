@@ -3,7 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/session"
 )
@@ -50,8 +53,15 @@ type stream struct {
 	finish llm.FinishKind
 }
 
-// run logs the chunks as they come.
-func (s *stream) run(ctx context.Context, models *llm.Registry, req llm.Request) error {
+// run logs the chunks as they come. A panic of the adapter is a failure of
+// this request only.
+func (s *stream) run(ctx context.Context, models *llm.Registry, req llm.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &llm.Error{Provider: s.cfg.Provider, Model: s.cfg.Model, Message: fmt.Sprintf("the adapter panicked: %v", v),
+				Err: &event.PanicError{Value: v, Stack: debug.Stack()}}
+		}
+	}()
 	for chunk, err := range models.Stream(ctx, req) {
 		if err != nil {
 			return err

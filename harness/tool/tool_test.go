@@ -431,3 +431,38 @@ func BenchmarkExecute(b *testing.B) {
 		}
 	}
 }
+
+// Only a call of a tool that changes nothing may be made again when nobody
+// knows what became of it.
+func TestMayRetry(t *testing.T) {
+	f := newFixture(t)
+	reader := echo("reader")
+	reader.Parallel = true
+	if _, err := f.Register(f.scope, reader); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"reader": true, "echo": false, "nowhere": false} {
+		if got := f.MayRetry(name, "{}"); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A call that the caller's own cause ends is aborted, not failed.
+func TestAbortWithACause(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("the window was closed")
+	waiting := echo("waiting")
+	waiting.Run = func(ctx context.Context, _ *tool.Call) (any, error) {
+		cancel(stopped)
+		return nil, context.Cause(ctx)
+	}
+	if _, err := f.Register(f.scope, waiting); err != nil {
+		t.Fatal(err)
+	}
+	r := f.Execute(ctx, tool.Invocation{ID: "c", Name: "waiting", Arguments: `{"text":"x"}`})
+	if r.Error == nil || r.Error.Code != string(errs.Aborted) {
+		t.Errorf("got %+v: %s", r.Error, r.Text())
+	}
+}

@@ -141,8 +141,10 @@ func (p *plan) count() {
 func (p *plan) readTurns() {
 	var t *turnPlan
 	var config session.RequestConfig
-	for i := p.seed; i < len(p.events); i++ {
-		e := p.events[i]
+	for i, e := range p.events {
+		if i < p.seed && e.Type != session.TypeRequestHeader {
+			continue
+		}
 		switch e.Type {
 		case session.TypeTurnStart:
 			var b session.TurnStart

@@ -83,6 +83,9 @@ func Run(ctx context.Context, rec *Recording, cfg Config) (report *Report, err e
 	for _, name := range dirs.leftOut {
 		r.note("%s leads out of the workspace, or is no file, and was not copied", name)
 	}
+	if torn := rec.Log.Torn; torn != nil {
+		r.note("line %d is torn (%s); the replay ends before it", torn.Line, torn.Reason)
+	}
 	r.player = newPlayer(r.plan, cfg.Models)
 	r.player.compare = r.compareRequest
 	if err := r.deploy(ctx, Setup{Workspace: cwd, Home: dirs.home, Log: log}); err != nil {

@@ -306,24 +306,49 @@ func TestCrashedLogsReplay(t *testing.T) {
 	}
 }
 
+// storeOf is a store with a log in it.
+func storeOf(t *testing.T, log *session.Log) *session.FileStore {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, log.Header.ID+".jsonl"), encoded(t, log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ids := 0
+	return session.NewFileStore(dir, session.Config{
+		NewID: func() string { ids++; return fmt.Sprintf("after-%d", ids) },
+		Clock: func() time.Time { return time.UnixMilli(0) },
+	})
+}
+
 // crashAndGoOn cuts a log behind n events, opens it again, runs another turn
 // on it, and replays that.
 func crashAndGoOn(t *testing.T, name string, log *session.Log, n int) bool {
 	t.Helper()
-	dir := t.TempDir()
-	cut := &session.Log{Header: log.Header, Events: log.Events[:n]}
-	if err := os.WriteFile(filepath.Join(dir, log.Header.ID+".jsonl"), encoded(t, cut), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ids := 0
-	store := session.NewFileStore(dir, session.Config{
-		NewID: func() string { ids++; return fmt.Sprintf("after-%d", ids) },
-		Clock: func() time.Time { return time.UnixMilli(0) },
-	})
+	store := storeOf(t, &session.Log{Header: log.Header, Events: log.Events[:n]})
 	s, err := store.Open(t.Context(), log.Header.ID)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	return goOn(t, name, store, s)
+}
+
+// A fork takes over what it was made from, and replays what came after.
+func TestForksReplay(t *testing.T) {
+	whole, err := replay.Load(recordActs(t, acts[:3]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storeOf(t, whole.Log)
+	s, err := store.Fork(t.Context(), whole.Log.Header.ID, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goOn(t, "fork", store, s)
+}
+
+// goOn runs another turn on a session, and replays the whole.
+func goOn(t *testing.T, name string, store *session.FileStore, s *session.Session) bool {
+	t.Helper()
 	plugins, err := inMemory()(replay.Setup{})
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +366,7 @@ func crashAndGoOn(t *testing.T, name string, log *session.Log, n int) bool {
 	if err := errors.Join(s.Close(), d.Stop(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := replay.Load(filepath.Join(dir, log.Header.ID+".jsonl"))
+	rec, err := replay.Load(filepath.Join(store.Dir(), s.ID()+".jsonl"))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
