@@ -7,17 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bridle-go/bridle/cmd/demo/internal/deploy"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/sandbox"
 )
 
 // changeFlags are those of the commands that change a file.
 type changeFlags struct {
 	callFlags
+	confinedFlags
 	noRead bool
 }
 
 func (f *changeFlags) add(cmd *cobra.Command) {
 	f.callFlags.add(cmd)
+	f.confinedFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.noRead, "no-read", false, "do not read the file first; an existing file is then refused")
 }
 
@@ -41,11 +46,13 @@ The content is that of --content, of --content-file, or of standard input
 (--content-file -, or a "-" after FILE), byte for byte: no line feed is added.
 Missing directories are made. An existing file keeps its mode, and a symlink
 stays one.
-` + whyRead,
+` + whyRead + "\n" + whySandbox,
 		Example: `  demo write notes.txt --content "remember the milk"
   date | demo write log/today.txt -
   demo write config.yaml --content-file new.yaml --json
-  demo write README.md --no-read --content x     # refused: FS_NOT_OBSERVED`,
+  demo write README.md --no-read --content x     # refused: FS_NOT_OBSERVED
+  demo write notes.txt --content x --sandbox read-only
+  demo write ~/notes.txt --content x --sandbox workspace-write --landlock`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 2 && args[1] == "-":
@@ -88,11 +95,12 @@ The text to replace must occur exactly once, unless --all is given. It is
 literal: no pattern, and blanks count; only LF and CRLF are the same. Every
 byte outside the replaced text stays. With --old-file and --new-file the texts
 come from files, a final line feed included; one of them may be "-".
-` + whyRead,
+` + whyRead + "\n" + whySandbox,
 		Example: `  demo edit main.go --old "Prinln" --new "Println"
   demo edit notes.txt --old "teh" --new "the" --all
   demo edit app.yaml --old-file old.txt --new-file - < new.txt
-  demo edit README.md --no-read --old a --new b   # refused: FS_NOT_OBSERVED`,
+  demo edit README.md --no-read --old a --new b   # refused: FS_NOT_OBSERVED
+  demo edit notes.txt --old a --new b --sandbox read-only --approve never`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -127,11 +135,17 @@ come from files, a final line feed included; one of them may be "-".
 
 // change calls a tool that changes a file, after a read of the file.
 func (a *app) change(ctx context.Context, flags changeFlags, name string, arguments map[string]any) (err error) {
-	w, err := openWorkspace(ctx, flags.cwd)
+	if err := flags.confinedFlags.check(); err != nil {
+		return err
+	}
+	w, err := openWorkspaceWith(ctx, flags.cwd, func(o *deploy.Options) []plug.Plugin { return flags.compose(a, o) })
 	if err != nil {
 		return err
 	}
 	defer func() { err = firstError(err, w.close(ctx)) }()
+	if err := flags.wall(a, w.agent.Session.Cwd()); err != nil {
+		return err
+	}
 	if !flags.noRead {
 		seen, err := w.call(ctx, "read", map[string]any{"file_path": arguments["file_path"], "limit": 1})
 		if err != nil {
@@ -145,6 +159,12 @@ func (a *app) change(ctx context.Context, flags changeFlags, name string, argume
 		}
 	}
 	o, err := w.call(ctx, name, arguments)
+	if err == nil && flags.sandbox != "" && isDenied(o.result) {
+		if !flags.json {
+			a.denial(o)
+		}
+		o, err = w.escalated(ctx, name, arguments, sandbox.Mode(flags.sandbox))
+	}
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,7 @@ import (
 	"github.com/bridle-go/bridle/plugins/models"
 )
 
-// compose starts the default deployment on a directory.
-func compose(ctx context.Context, dir string) (*harness.Deployment, error) {
-	return harness.Compose(ctx, deploy.Plugins(deploy.Default(dir))...)
-}
-
-// composeWithModel starts it with the plugin of a model.
+// composeWithModel starts the default deployment on a directory with the plugin of a model.
 func composeWithModel(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
 	o := deploy.Default(dir)
 	o.Models = &models.Config{}

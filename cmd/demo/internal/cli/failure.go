@@ -107,6 +107,7 @@ var advice = map[errs.Code]string{
 	errs.StaleVersion:   "run the command again",
 	errs.AmbiguousEdit:  "--all replaces every match",
 	errs.EditNotFound:   "demo read shows what is there",
+	errs.SandboxDenied:  "--sandbox with a wider mode allows it",
 }
 
 // fileFailure is the failure of a file that the command itself reads, such as

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/session"
 )
 
@@ -131,7 +132,7 @@ func workdir(dir string) (string, error) {
 		return "", fileFailure(err)
 	}
 	if !info.IsDir() {
-		return "", failed("FS_NOT_DIRECTORY", "%s is not a directory; give --cwd a directory", dir)
+		return "", failed(string(errs.NotDirectory), "%s is not a directory; give --cwd a directory", dir)
 	}
 	return dir, nil
 }

@@ -6,19 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/bridle-go/bridle/cmd/demo/internal/deploy"
 	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 )
 
-// workspace is the default deployment on a directory, with one session.
+// workspace is a deployment on a directory, with one session.
 type workspace struct {
 	deployment *harness.Deployment
 	agent      *tool.Agent
@@ -26,22 +26,23 @@ type workspace struct {
 
 // openWorkspace starts a deployment on dir, which must exist.
 func openWorkspace(ctx context.Context, dir string) (*workspace, error) {
-	dir, err := filepath.Abs(dir)
+	return openWorkspaceWith(ctx, dir, func(*deploy.Options) []plug.Plugin { return nil })
+}
+
+// openWorkspaceWith starts a deployment that change makes of the default one;
+// it may return further plugins.
+func openWorkspaceWith(ctx context.Context, dir string, change func(*deploy.Options) []plug.Plugin) (*workspace, error) {
+	dir, err := workdir(dir)
 	if err != nil {
-		return nil, fileFailure(err)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fileFailure(err)
-	}
-	if !info.IsDir() {
-		return nil, failed(string(errs.NotDirectory), "%s is not a directory; give --cwd a directory", dir)
+		return nil, err
 	}
 	s, err := session.NewMemory(session.Header{Cwd: dir}, session.Config{})
 	if err != nil {
 		return nil, err
 	}
-	d, err := compose(ctx, dir)
+	o := deploy.Default(dir)
+	extra := change(&o)
+	d, err := harness.Compose(ctx, append(deploy.Plugins(o), extra...)...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
