@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/textdiff"
@@ -54,7 +55,7 @@ type Logged struct {
 // present give a generic card.
 func (d Definition) PresentCall(arguments string) Card {
 	if d.CallCard != nil {
-		if card, err := d.CallCard(json.RawMessage(arguments)); err == nil {
+		if card, err := present(func() (Card, error) { return d.CallCard(json.RawMessage(arguments)) }); err == nil {
 			return card
 		}
 	}
@@ -65,9 +66,20 @@ func (d Definition) PresentCall(arguments string) Card {
 // tool cannot present, give a generic card.
 func (d Definition) PresentResult(arguments string, r Logged) Card {
 	if d.ResultCard != nil && !r.IsError {
-		if card, err := d.ResultCard(json.RawMessage(arguments), r); err == nil {
+		if card, err := present(func() (Card, error) { return d.ResultCard(json.RawMessage(arguments), r) }); err == nil {
 			return card
 		}
 	}
 	return Card{Kind: GenericCard, Title: d.Name, Text: Result{Content: r.Content}.Text(), IsError: r.IsError}
+}
+
+// present calls a presenter; what a log holds must not end the program that
+// shows it.
+func present(card func() (Card, error)) (_ Card, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the presenter panicked: %v", v)
+		}
+	}()
+	return card()
 }

@@ -56,13 +56,33 @@ var (
 
 // guard is a check that runs after PreExecute and before the body.
 type guard struct {
+	owner string
 	check func(context.Context, *Call) error
+}
+
+// run judges a call. A panic refuses it.
+func (g *guard) run(ctx context.Context, call *Call) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = errs.Wrap(errs.ListenerFailed, fmt.Sprintf("guard of tool calls owned by %q failed: panic: %v", g.owner, v),
+				&event.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return g.check(ctx, call)
+}
+
+// coded gives an error that has no code one, so that no failure goes without.
+func coded(code errs.Code, err error) error {
+	if err == nil || errs.CodeOf(err) != "" {
+		return err
+	}
+	return errs.Wrap(code, err.Error(), err)
 }
 
 // Guard adds a check of every call until scope ends. Its error refuses the
 // call.
 func (r *Registry) Guard(scope event.Scope, check func(context.Context, *Call) error) (undo func()) {
-	g := &guard{check}
+	g := &guard{owner: scope.Owner(), check: check}
 	r.mu.Lock()
 	r.guards = append(slices.Clip(r.guards), g)
 	r.mu.Unlock()
@@ -90,7 +110,7 @@ func (r *Registry) Execute(ctx context.Context, inv Invocation) Result {
 	}
 	result, err := r.run(ctx, reg, call)
 	if err != nil {
-		result = Failure(aborted(ctx, err))
+		result = Failure(aborted(ctx, coded(errs.ToolFailed, err)))
 	}
 	if err := Done.Send(context.WithoutCancel(ctx), r.bus, Executed{call, result}); err != nil {
 		return Failure(err)
@@ -181,14 +201,14 @@ func (reg *registered) explainInvalid(inv Invocation, problem error) (value any,
 
 func (r *Registry) run(ctx context.Context, reg *registered, call *Call) (Result, error) {
 	if err := r.decide(ctx, call); err != nil {
-		return Result{}, err
+		return Result{}, coded(errs.ToolDenied, err)
 	}
 	r.mu.RLock()
 	guards := r.guards
 	r.mu.RUnlock()
 	for _, g := range guards {
-		if err := g.check(ctx, call); err != nil {
-			return Result{}, err
+		if err := g.run(ctx, call); err != nil {
+			return Result{}, coded(errs.ToolDenied, err)
 		}
 	}
 	value, err := Execute.Ask(ctx, r.bus, call, func(ctx context.Context, call *Call) (any, error) {

@@ -226,6 +226,27 @@ func TestStages(t *testing.T) {
 		{"guard refuses", func(f *fixture) {
 			f.Guard(f.scope, func(context.Context, *tool.Call) error { return boom })
 		}, "MY_CODE", "Error: no", ""},
+		{"guard refuses without a code", func(f *fixture) {
+			f.Guard(f.scope, func(context.Context, *tool.Call) error { return errors.New("no") })
+		}, "TOOL_DENIED", "Error: no", ""},
+		{"guard panics", func(f *fixture) {
+			f.Guard(f.scope, func(context.Context, *tool.Call) error { panic("ouch") })
+		}, "LISTENER_FAILED", `Error: guard of tool calls owned by "test" failed: panic: ouch`, ""},
+		{"pre-execute fails without a code", func(f *fixture) {
+			tool.PreExecute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, tool.Decision]) (tool.Decision, error) {
+				return tool.Decision{}, errors.New("no")
+			})
+		}, "TOOL_DENIED", "Error: no", ""},
+		{"execute fails without a code", func(f *fixture) {
+			tool.Execute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, any]) (any, error) {
+				return nil, errors.New("no")
+			})
+		}, "TOOL_FAILED", "Error: no", ""},
+		{"post-execute fails without a code", func(f *fixture) {
+			tool.PostExecute.On(&f.bus, f.scope, func(context.Context, tool.Executed, event.Next[tool.Executed, tool.Result]) (tool.Result, error) {
+				return tool.Result{}, errors.New("no")
+			})
+		}, "TOOL_FAILED", "Error: no", ""},
 		{"execute is wrapped", func(f *fixture) {
 			tool.Execute.On(&f.bus, f.scope, func(ctx context.Context, c *tool.Call, next event.Next[*tool.Call, any]) (any, error) {
 				v, err := next(ctx, c)
@@ -390,6 +411,10 @@ func TestCardsFallBackToGeneric(t *testing.T) {
 	d.ResultCard = func(json.RawMessage, tool.Logged) (tool.Card, error) { return tool.Card{}, errors.New("cannot") }
 	if got := d.PresentCall(`{"broken`); got.Kind != tool.GenericCard || got.Text != `{"broken` {
 		t.Errorf("%+v", got)
+	}
+	d.CallCard = func(json.RawMessage) (tool.Card, error) { panic("ouch") }
+	if got := d.PresentCall(`{}`); got.Kind != tool.GenericCard || got.Text != `{}` {
+		t.Errorf("after a panic: %+v", got)
 	}
 	got := d.PresentResult(`{}`, tool.Logged{Content: []llm.Block{llm.Text("text")}, Meta: json.RawMessage(`[`)})
 	if got.Kind != tool.GenericCard || got.Text != "text" {
