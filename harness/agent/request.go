@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/llm"
@@ -112,6 +113,7 @@ func headerOf(r llm.Request) (session.RequestHead, error) {
 		return session.RequestHead{}, fmt.Errorf("tool schemas: %w", err)
 	}
 	config := session.RequestConfig{Provider: r.Provider, Model: r.Model, Extra: map[string]json.RawMessage{}}
+	maps.Copy(config.Extra, r.Options.Extra)
 	for name, v := range map[string]any{
 		"maxOutputTokens": r.Options.MaxOutputTokens, "reasoningEffort": r.Options.ReasoningEffort,
 	} {

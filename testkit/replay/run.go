@@ -213,14 +213,14 @@ func (r *run) turn(ctx context.Context, t *turnPlan) error {
 	return nil
 }
 
-// optionsOf are the options of a recorded request.
+// optionsOf are the options of a recorded request. Those that the loop has no
+// field for go along as they are.
 func optionsOf(c session.RequestConfig) llm.Options {
-	var o llm.Options
-	for name, to := range map[string]any{
-		"maxOutputTokens": &o.MaxOutputTokens, "reasoningEffort": &o.ReasoningEffort, "temperature": &o.Temperature,
-	} {
-		if raw := c.Extra[name]; raw != nil {
-			_ = json.Unmarshal(raw, to) // another system's option shows as a difference of the header
+	o := llm.Options{Extra: map[string]json.RawMessage{}}
+	fields := map[string]any{"maxOutputTokens": &o.MaxOutputTokens, "reasoningEffort": &o.ReasoningEffort, "temperature": &o.Temperature}
+	for name, raw := range c.Extra {
+		if to := fields[name]; to == nil || json.Unmarshal(raw, to) != nil {
+			o.Extra[name] = raw
 		}
 	}
 	return o

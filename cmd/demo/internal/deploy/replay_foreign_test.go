@@ -70,6 +70,14 @@ func TestLogsOfOthersReplay(t *testing.T) {
 			}
 			return keep(e)
 		}},
+		{"options that this loop has no field for", func(e session.Event) []session.Event {
+			var h session.RequestHeader
+			if e.Type == session.TypeRequestHeader && e.Decode(&h) == nil {
+				h.Header.Config.Extra = map[string]json.RawMessage{"thinking": json.RawMessage(`{"type":"enabled","budget":1000}`), "temperature": json.RawMessage(`0.5`)}
+				return keep(h.Event())
+			}
+			return keep(e)
+		}},
 		{"a notice of an unknown plugin", func(e session.Event) []session.Event {
 			if e.Type == session.TypeTitle {
 				return []session.Event{e, session.UserMessage(llm.Message{Role: llm.User, Content: []llm.Block{llm.Text("The build is green.")},
