@@ -34,9 +34,9 @@ type changed struct {
 // word to the policies.
 func (t *tools) apply(ctx context.Context, c change) (changed, error) {
 	return on(ctx, t, c.call, c.path, func(fs vfs.FileSystem, target vfs.Target) (changed, error) {
-		r, err := t.commit(ctx, fs, target, c)
+		r, mode, err := t.commit(ctx, fs, target, c)
 		if err != nil {
-			return changed{}, t.advise(ctx, c.call, fs, target, err)
+			return changed{}, t.advise(ctx, c.call, fs, target, mode, err)
 		}
 		o := vfs.Observation{Target: target, Version: r.Version, Actor: c.call, Size: r.Size, Text: &r.After}
 		if err := vfs.Tell(ctx, t.Bus, o); err != nil {
@@ -46,28 +46,34 @@ func (t *tools) apply(ctx context.Context, c change) (changed, error) {
 	})
 }
 
-func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change) (vfs.WriteResult, error) {
+// commit also returns the sandbox mode that the change was tried under, "" where
+// it was not tried or nothing confines it.
+func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change) (_ vfs.WriteResult, mode sandbox.Mode, err error) {
 	var none vfs.WriteResult
-	var wider sandbox.Mode
+	var wanted sandbox.Mode
 	if vfs.Confines(fs) {
 		// Before anybody is asked: arguments that do not fit together are the
 		// caller's first mistake to mend.
-		var err error
-		if wider, err = c.ask.check(); err != nil {
-			return none, err
+		if wanted, err = c.ask.check(); err != nil {
+			return none, "", err
 		}
+		mode = t.mode(c.call)
 	}
 	guard, err := vfs.Ask(ctx, t.Bus, c.intent, vfs.Intent{Target: target, Actor: c.call})
 	if err != nil {
-		return none, err
+		return none, "", err
 	}
 	opts := vfs.Options{Guard: guard, Actor: c.call}
-	if wider != "" {
-		if opts.Grant, err = t.escalate(ctx, fs, target, c, wider); err != nil {
-			return none, err
+	// A mode that is not wider than the session's own changes nothing and asks
+	// nobody.
+	if wanted.Wider(mode) {
+		if opts.Grant, err = t.escalate(ctx, fs, target, c, wanted); err != nil {
+			return none, "", err
 		}
+		mode = wanted
 	}
-	return c.commit(ctx, fs, target, opts)
+	r, err := c.commit(ctx, fs, target, opts)
+	return r, mode, err
 }
 
 // shown is a text as results hold it: line breaks are line feeds.

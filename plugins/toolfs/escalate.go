@@ -43,14 +43,10 @@ func (e escalation) check() (sandbox.Mode, error) {
 // file is judged by its digest alone.
 const maxProposed = 64 << 20
 
-// escalate asks for the mode that a call wants, once, and returns the
-// grant. A mode that is not wider than the session's own changes nothing and
-// asks nobody: the grant is nil. What is granted is bound to the bytes that
-// are there now and to those proposed.
+// escalate asks for the wider mode that a call wants, once, and returns the
+// grant. What is granted is bound to the bytes that are there now and to those
+// proposed.
 func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change, mode sandbox.Mode) (*sandbox.Grant, error) {
-	if !mode.Wider(t.mode(c.call)) {
-		return nil, nil
-	}
 	what := fmt.Sprintf("running %s on %q in sandbox mode %s", c.call.Name, vfs.DisplayName(target.Path), mode)
 	if c.call.Session() == nil {
 		return nil, errs.New(errs.ApprovalUnavailable, what+" needs approval, and a call without a session cannot ask for it; nothing was done")
@@ -86,10 +82,9 @@ func (t *tools) mode(call *tool.Call) sandbox.Mode {
 	return policy.ModeOf(call)
 }
 
-// escalationAdvice says how a denied call may ask for more.
-func (t *tools) escalationAdvice(call *tool.Call) string {
+// escalationAdvice says how a call that was denied in a mode may ask for more.
+func escalationAdvice(now sandbox.Mode) string {
 	var wider []string
-	now := t.mode(call)
 	for _, m := range sandbox.Modes() {
 		if m.Wider(now) {
 			wider = append(wider, fmt.Sprintf("%q", m))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/sandbox"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
@@ -58,8 +59,9 @@ func (t *tools) missing(ctx context.Context, call *tool.Call, target vfs.Target)
 }
 
 // advise adds to a refused change what the model should do about it. A policy
-// that knows what the caller had seen may say more first.
-func (t *tools) advise(ctx context.Context, call *tool.Call, fs vfs.FileSystem, target vfs.Target, err error) error {
+// that knows what the caller had seen may say more first. mode is the sandbox
+// mode that the change was tried under.
+func (t *tools) advise(ctx context.Context, call *tool.Call, fs vfs.FileSystem, target vfs.Target, mode sandbox.Mode, err error) error {
 	switch errs.CodeOf(err) {
 	case errs.StaleVersion:
 		err = vfs.Explain(ctx, t.Bus, vfs.Refusal{Target: target, Actor: call, Err: err, FS: fs})
@@ -67,7 +69,7 @@ func (t *tools) advise(ctx context.Context, call *tool.Call, fs vfs.FileSystem, 
 	case errs.NotObserved:
 		return withAdvice(err, "read the file, then retry")
 	case errs.SandboxDenied:
-		return withAdvice(err, t.escalationAdvice(call))
+		return withAdvice(err, escalationAdvice(mode))
 	}
 	return err
 }
