@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bridle-go/bridle/harness/agent"
@@ -122,6 +123,9 @@ func newPlan(log *session.Log, exact bool) *plan {
 	p.count()
 	p.readTurns()
 	p.readInputs()
+	if !exact {
+		p.addUnqueued()
+	}
 	return p
 }
 
@@ -224,6 +228,39 @@ func (p *plan) readInputs() {
 			}
 		}
 	}
+}
+
+// addUnqueued makes inputs of what a person said without the inbox, which some
+// logs do not tell of. The loop takes all its input from there.
+func (p *plan) addUnqueued() {
+	queued := map[string]bool{}
+	for _, e := range p.events {
+		var b session.InboxSpliced
+		if e.Type == session.TypeInboxSpliced && e.Decode(&b) == nil {
+			for _, m := range b.Inserted {
+				queued[m.ID] = true
+			}
+		}
+	}
+	for _, t := range p.turns {
+		first, begun := true, t.start
+		for i := t.start; i < t.cutAt; i++ {
+			e := p.events[i]
+			var m llm.Message
+			switch {
+			case e.Type == session.TypeStepStart:
+				begun = i
+			case e.Type == session.TypeUserMessage && e.Decode(&m) == nil && m.Source.Kind == llm.FromUser && !queued[m.ID]:
+				in := input{begun, p.counts[begun], session.InboxSpliced{Target: session.NextStep, Start: len(p.inputs), Inserted: []llm.Message{m}}.Event()}
+				if first {
+					in = input{t.start - 1, p.counts[t.start], session.InboxSpliced{Target: session.NextTurn, Inserted: []llm.Message{m}}.Event()}
+				}
+				p.inputs = append(p.inputs, in)
+			}
+			first = first && e.Type != session.TypeUserMessage
+		}
+	}
+	slices.SortStableFunc(p.inputs, func(a, b input) int { return cmp.Compare(a.index, b.index) })
 }
 
 // cuts reports which events were not written by the loop that is replayed.

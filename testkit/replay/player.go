@@ -152,4 +152,3 @@ func (p *player) begin(t *turnPlan, cancel context.CancelFunc) {
 	defer p.mu.Unlock()
 	p.turn, p.cancel = t, cancel
 }
-
