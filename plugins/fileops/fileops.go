@@ -62,6 +62,11 @@ type Config struct {
 	NoApproval bool `json:"noApproval,omitempty"`
 	// BackupRoot is where backups go; "" is a folder beside each file.
 	BackupRoot string `json:"backupRoot,omitempty"`
+	// BackupToolChanges also keeps a backup of each file that another tool,
+	// such as write or edit, is about to change in a session, and logs a receipt
+	// of the change: then [Rewind] can take those back too. Off by default: it
+	// reads and copies each such file once more.
+	BackupToolChanges bool `json:"backupToolChanges,omitempty"`
 	// Progress, if not nil, hears of long scans: the operation and how many
 	// files or entries it has seen. It is called from the scan's goroutine.
 	Progress func(operation string, seen int) `json:"-"`
@@ -140,6 +145,9 @@ func register(cfg Config, p params) error {
 	}
 	o := &ops{cfg: cfg, params: p}
 	o.engine = o.newEngine()
+	if cfg.BackupToolChanges {
+		o.engine.Listen(p.Scope, p.FS)
+	}
 	var defs []tool.Definition
 	if cfg.Register != Tools {
 		defs = append(defs, o.hub())

@@ -101,6 +101,9 @@ func (r *run) bringBack(ctx context.Context, rec Record, source spot) (spot, err
 
 // moveBack renames, or copies and removes where that crosses devices.
 func (r *run) moveBack(ctx context.Context, now spot, to vfs.Target, physical string) error {
+	if err := r.ensureParent(ctx, physical); err != nil {
+		return err
+	}
 	opts := r.options(vfs.Guard{})
 	err := vfs.Rename(ctx, r.fs, now.t, to, false, opts)
 	if !errors.Is(err, vfs.ErrCrossDevice) {
@@ -226,6 +229,9 @@ func (r *run) restoreFile(ctx context.Context, rec Record, now spot) error {
 
 // relink puts a symlink in place, in one step where something is there.
 func (r *run) relink(ctx context.Context, physical, link string, t vfs.Target) error {
+	if err := r.ensureParent(ctx, physical); err != nil {
+		return err
+	}
 	id, err := r.clock.id()
 	if err != nil {
 		return err
@@ -255,7 +261,19 @@ func (r *run) restoreDir(ctx context.Context, rec Record, now spot) error {
 	if err := r.drop(ctx, now); err != nil {
 		return err
 	}
+	if err := r.ensureParent(ctx, rec.Path); err != nil {
+		return err
+	}
 	return vfs.Rename(ctx, r.fs, aside.t, now.t, false, r.options(vfs.Guard{}))
+}
+
+// ensureParent makes the directory that a path is in.
+func (r *run) ensureParent(ctx context.Context, physical string) error {
+	missing, err := r.missingParents(ctx, physical)
+	if err != nil {
+		return err
+	}
+	return r.makeParents(ctx, &transfer{missing: missing})
 }
 
 // unmake removes directories that were made for a change, innermost first. One
