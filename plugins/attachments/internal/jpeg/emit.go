@@ -2,19 +2,20 @@ package jpeg
 
 import "math"
 
-// prepare allocates the sample stripes of one row of units.
-func (d *decoder) prepare() error {
+// prepare allocates the samples of one row of units, and its coefficients where
+// several scans add to them.
+func (d *decoder) prepare() {
 	samples := int64(0)
 	for i := range d.comps {
 		c := &d.comps[i]
-		if !d.quantOK[c.tq] {
-			return damaged("no quantization table")
-		}
 		c.strip = make([]byte, c.stripW*c.v*c.ny)
-		c.weigh(&d.quant[c.tq])
+		if d.progressive || len(d.passes) > 1 {
+			c.coefs = make([]int16, c.strideX*c.v*64)
+		}
+		c.weigh(&c.quant)
 		samples += 64 * int64(c.blocksX) * int64(c.blocksY)
 	}
-	d.lost, d.maxLost = 0, math.MaxInt64
+	d.maxLost = math.MaxInt64
 	if d.opt.MaxLoss > 0 {
 		d.maxLost = d.opt.MaxLoss * samples
 	}
@@ -25,7 +26,6 @@ func (d *decoder) prepare() error {
 			d.colour.lines[i] = make([]byte, d.outW)
 		}
 	}
-	return nil
 }
 
 // weigh fills the weights of what the block size of a component leaves out. The
@@ -43,40 +43,44 @@ func (d *decoder) direct(c *component) bool {
 	return c.h*c.nx*d.opt.Scale == 8*d.hMax
 }
 
-// emitCoefs transforms the kept coefficients, row of units by row of units.
-func (d *decoder) emitCoefs() error {
-	if err := d.prepare(); err != nil {
-		return err
+// kept returns a block of the row of units in work.
+func (c *component) kept(x, y int) *[64]int16 {
+	return (*[64]int16)(c.coefs[(y*c.strideX+x)*64:])
+}
+
+// keptRow gathers a row of units from all scans and transforms it.
+func (d *decoder) keptRow(y int) error {
+	for i := range d.comps {
+		clear(d.comps[i].coefs)
 	}
-	if d.opt.MaxLoss > 0 {
-		for i := range d.comps {
-			c := &d.comps[i]
-			for at, v := range c.coefs {
-				if w := c.weight[unzigzag[at&63]]; v != 0 && w != 0 {
-					d.lost += w * int64(v) * int64(v)
-				}
-			}
-		}
-		if d.lost > d.maxLost {
-			return ErrTooSharp
-		}
-	}
-	for y := range d.mcusY {
-		for i := range d.comps {
-			c := &d.comps[i]
-			for by := range c.v {
-				row := c.coefs[(y*c.v+by)*c.strideX*64:]
-				for bx := range c.strideX {
-					b := (*[64]int16)(row[bx*64:])
-					inverse(b, &d.quant[c.tq], 63, c.nx, c.ny, c.strip[by*c.ny*c.stripW+bx*c.nx:], c.stripW)
-				}
-			}
-		}
-		if err := d.emitStrip(); err != nil {
+	for _, p := range d.passes {
+		if err := p.row(d, y); err != nil {
 			return err
 		}
 	}
+	for i := range d.comps {
+		c := &d.comps[i]
+		if d.progressive && d.opt.MaxLoss > 0 {
+			d.passes[0].lost += c.energyLost()
+		}
+		for by := range c.v {
+			for bx := range c.strideX {
+				inverse(c.kept(bx, by), &c.quant, 63, c.nx, c.ny, c.strip[by*c.ny*c.stripW+bx*c.nx:], c.stripW)
+			}
+		}
+	}
 	return nil
+}
+
+// energyLost is the energy of the coefficients of a row that the scale leaves
+// out; those of a sequential scan are counted as they are read.
+func (c *component) energyLost() (sum int64) {
+	for at, v := range c.coefs {
+		if w := c.weight[unzigzag[at&63]]; v != 0 && w != 0 {
+			sum += w * int64(v) * int64(v)
+		}
+	}
+	return sum
 }
 
 // emitStrip converts the current stripes to rows and pushes them.

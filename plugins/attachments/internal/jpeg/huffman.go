@@ -7,7 +7,7 @@ import "encoding/binary"
 const lutBits = 9
 
 type huffman struct {
-	ok     bool
+	used   bool                 // by a scan that is yet to be decoded
 	lut    [1 << lutBits]uint16 // value<<8 | length, 0 where the code is longer
 	max    [18]int32            // largest code of each length, -1 where none
 	offset [17]int32            // index of a code of this length in vals
@@ -23,8 +23,12 @@ func (d *decoder) defineHuffman(seg []byte) error {
 		if class > 1 || id > 3 {
 			return damaged("bad Huffman table")
 		}
-		h := &d.huff[class][id]
+		h := d.huff[class][id]
+		if h == nil || h.used {
+			h = &huffman{}
+		}
 		*h = huffman{}
+		d.huff[class][id] = nil
 		total := 0
 		for _, n := range seg[1:17] {
 			total += int(n)
@@ -59,10 +63,21 @@ func (d *decoder) defineHuffman(seg []byte) error {
 			}
 			code <<= 1
 		}
-		h.ok = true
+		d.huff[class][id] = h
 		seg = seg[17+total:]
 	}
 	return nil
+}
+
+// tablesUsed keeps the tables that a scan may refer to from being overwritten.
+func (d *decoder) tablesUsed() {
+	for class := range d.huff {
+		for _, h := range d.huff[class] {
+			if h != nil {
+				h.used = true
+			}
+		}
+	}
 }
 
 // bitReader reads the entropy coded bits of a scan. It stops at a marker and

@@ -1,12 +1,11 @@
 // Package jpeg decodes JPEG pictures row by row, whole or at a half, a quarter
 // or an eighth of their size.
 //
-// It exists beside the standard decoder for three reasons. A baseline file is
-// decoded one stripe at a time, so a picture of any size costs a few rows of
-// memory. A picture that will be shrunk anyway is decoded at a reduced scale by
-// shorter inverse transforms, which costs a fraction of the time and filters
-// better than dropping pixels. And the coefficients of a progressive file take
-// two bytes instead of four.
+// It exists beside the standard decoder for two reasons. A file is decoded one
+// stripe at a time, the scans of a progressive one side by side, so a picture of
+// any size and kind costs a few rows of memory. And a picture that will be shrunk
+// anyway is decoded at a reduced scale by shorter inverse transforms, which costs
+// a fraction of the time and filters better than dropping pixels.
 //
 // All arithmetic is on integers, so every machine gives the same samples.
 // Baseline, extended sequential and progressive Huffman coded files of 8 bits a
@@ -23,10 +22,6 @@ import (
 // ErrUnsupported reports a valid file of a kind that is not read: arithmetic
 // coding, lossless, hierarchical, or 12 bits a sample.
 var ErrUnsupported = errors.New("jpeg: unsupported kind of file")
-
-// ErrTooMuchMemory reports a file whose coefficients would exceed
-// Options.MaxMemory.
-var ErrTooMuchMemory = errors.New("jpeg: too much memory")
 
 // ErrTooSharp reports a picture that loses more than Options.MaxLoss at the
 // scale asked for. Rows may have been pushed.
@@ -46,9 +41,6 @@ type Options struct {
 	// Scale is 1, 2, 4 or 8: both sides are divided by it, rounding up. Zero
 	// means 1.
 	Scale int
-	// MaxMemory bounds, in bytes, the coefficients that a progressive or
-	// multi-scan file makes the decoder keep. Zero means no bound.
-	MaxMemory int64
 	// MaxLoss bounds what a reduced scale may leave out: the mean over all
 	// samples of the square of it. A photograph loses a few units, a page of text
 	// a thousand. Zero means no bound.
@@ -82,11 +74,11 @@ type component struct {
 	blocksX, blocksY int
 	// strideX is the number of blocks in a row of the padded picture.
 	strideX int
-	coefs   []int16 // whole picture, where it has to be kept
-	strip   []byte  // one MCU row of samples
+	coefs   []int16 // one row of units, where several scans add to them
+	strip   []byte  // one row of units of samples
 	stripW  int
-	dc      int32
 	seen    bool
+	quant   [64]int32
 	// weight is the square of the quantizer step of each coefficient, in coding
 	// order, that the scale leaves out, and zero for those it keeps.
 	weight [64]int64
@@ -108,18 +100,16 @@ type decoder struct {
 
 	quant   [4][64]int32
 	quantOK [4]bool
-	huff    [2][4]huffman
+	huff    [2][4]*huffman
 	restart int
+	passes  []*pass
 
 	jfif, adobe    bool
 	adobeTransform byte
 
-	bits   bitReader
-	eobRun int32
-	scans  int
 	colour colourizer
-	// lost is the energy of the coefficients left out so far, maxLost its bound.
-	lost, maxLost int64
+	// maxLost bounds the energy of the coefficients left out.
+	maxLost int64
 }
 
 // Decode reads the picture in data and hands its rows to sink. A picture that
@@ -328,7 +318,8 @@ func blockSize(out, factor int) int {
 	return 1
 }
 
-// finish emits what was kept and checks that nothing is missing.
+// finish decodes all scans, row of units by row of units, and checks that
+// nothing is missing.
 func (d *decoder) finish() error {
 	if d.comps == nil {
 		return damaged("no frame")
@@ -338,13 +329,25 @@ func (d *decoder) finish() error {
 			return damaged("component %d has no data", i)
 		}
 	}
-	if d.comps[0].coefs != nil {
-		if err := d.emitCoefs(); err != nil {
+	d.prepare()
+	row := d.keptRow
+	if !d.progressive && len(d.passes) == 1 {
+		row = func(int) error { return d.passes[0].directRow(d) }
+	}
+	for y := range d.mcusY {
+		if err := row(y); err != nil {
 			return err
 		}
-	}
-	if d.rowsOut != d.outH {
-		return damaged("%d of %d rows", d.rowsOut, d.outH)
+		lost := int64(0)
+		for _, p := range d.passes {
+			lost += p.lost
+		}
+		if lost > d.maxLost {
+			return ErrTooSharp
+		}
+		if err := d.emitStrip(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

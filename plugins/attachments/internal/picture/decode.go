@@ -3,7 +3,6 @@ package picture
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -29,7 +28,7 @@ func decode(ctx context.Context, data []byte, info *Info, scale int, limits atta
 	case attachment.WebP:
 		return decodeWebP(info, s)
 	}
-	opt := jpeg.Options{Scale: scale, MaxMemory: 4 * limits.MaxImagePixels}
+	opt := jpeg.Options{Scale: scale}
 	if scale > 1 {
 		opt.MaxLoss = maxLoss
 	}
@@ -40,8 +39,6 @@ func decode(ctx context.Context, data []byte, info *Info, scale int, limits atta
 		return errs.Wrap(errs.InvalidImage, "the JPEG image is damaged or cut off: "+string(damage), err)
 	case errors.Is(err, jpeg.ErrUnsupported):
 		return errs.Wrap(errs.UnsupportedImage, "the JPEG image is of a kind that is not supported", err)
-	case errors.Is(err, jpeg.ErrTooMuchMemory):
-		return errs.Wrap(errs.ImageTooManyPixels, fmt.Sprintf("the progressive JPEG image of %d x %d pixels needs too much memory; save it as a baseline JPEG", info.Width, info.Height), err)
 	}
 	return err
 }
