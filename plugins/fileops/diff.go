@@ -43,7 +43,7 @@ func (c compared) summary() string {
 	if !c.HasChanges {
 		return "no differences"
 	}
-	return fmt.Sprintf("%d lines added, %d removed", c.AddedLines, c.RemovedLines)
+	return fmt.Sprintf("%s added, %d removed", count(c.AddedLines, "line", "lines"), c.RemovedLines)
 }
 
 func runDiff(ctx context.Context, r *request) (result, error) {

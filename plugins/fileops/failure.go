@@ -20,6 +20,14 @@ func badArgument(field, format string, args ...any) *failure {
 	return refuse(fault.InvalidArguments, field, format, args...)
 }
 
+// count is a number with its noun.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // with notes the value of an argument that would do; nil takes it away.
 func with(f *failure, field string, value any) *failure {
 	if f.Call == nil {

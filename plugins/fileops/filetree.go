@@ -70,7 +70,7 @@ type dirStat struct {
 }
 
 func (d drawn) summary() string {
-	s := fmt.Sprintf("%d files and %d directories of %s", d.RenderedFiles, d.RenderedDirs, vfs.DisplayName(d.RootPath))
+	s := fmt.Sprintf("%s and %s of %s", count(d.RenderedFiles, "file", "files"), count(d.RenderedDirs, "directory", "directories"), vfs.DisplayName(d.RootPath))
 	if d.TruncatedReason != "" {
 		s += "; " + d.TruncatedReason
 	}
@@ -163,7 +163,7 @@ func cutReason(t tree.Tree) string {
 		why = append(why, "max_scan_ms was reached")
 	}
 	if t.Unreadable > 0 {
-		why = append(why, fmt.Sprintf("%d directories could not be read", t.Unreadable))
+		why = append(why, count(t.Unreadable, "directory", "directories")+" could not be read")
 	}
 	return strings.Join(why, "; ")
 }

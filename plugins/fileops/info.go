@@ -67,6 +67,9 @@ func runInfo(ctx context.Context, r *request) (result, error) {
 		}
 	}
 	out.EntryType = entryType(link.Type)
+	if !info.Exists() {
+		info.Modified = link.Modified // of a symlink that leads nowhere
+	}
 	if !info.Modified.IsZero() {
 		out.Modified = info.Modified.UTC().Format(time.RFC3339Nano)
 	}
@@ -161,10 +164,10 @@ func (d described) describe(t vfs.Target, typ vfs.Type) string {
 		b.WriteString("special file, not to be opened")
 	}
 	if d.SizeBytes != nil {
-		fmt.Fprintf(&b, ", %d bytes", *d.SizeBytes)
+		b.WriteString(", " + count(*d.SizeBytes, "byte", "bytes"))
 	}
 	if d.TotalLines != nil {
-		fmt.Fprintf(&b, ", %d lines", *d.TotalLines)
+		b.WriteString(", " + count(*d.TotalLines, "line", "lines"))
 	}
 	if d.IsBinary != nil && *d.IsBinary {
 		b.WriteString(", binary")

@@ -54,7 +54,7 @@ type entry struct {
 }
 
 func (l listing) summary() string {
-	return fmt.Sprintf("%d of %d entries of %s", l.ReturnedEntries, l.TotalEntries, vfs.DisplayName(l.DirectoryPath))
+	return fmt.Sprintf("%d of %s of %s", l.ReturnedEntries, count(l.TotalEntries, "entry", "entries"), vfs.DisplayName(l.DirectoryPath))
 }
 
 func runList(ctx context.Context, r *request) (result, error) {

@@ -33,6 +33,16 @@ func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error)
 	if err != nil {
 		f := fault.Of(err, field)
 		f.Field = field
+		if f.Kind == fault.InvalidArguments {
+			// A name that begins with "~", or one with a NUL byte.
+			fix := strings.ReplaceAll(given, "\x00", "")
+			if strings.HasPrefix(fix, "~") {
+				fix = "./" + fix
+			}
+			if with(f, field, fix); fix == "" {
+				with(f, field, nil)
+			}
+		}
 		return t, f
 	}
 	if r.cfg.SandboxRoot == "" {

@@ -91,7 +91,7 @@ type fileCount struct {
 }
 
 func (s searched) summary() string {
-	out := fmt.Sprintf("%d matches in %d of %d files", s.TotalMatches, s.MatchedFiles, s.SearchedFiles)
+	out := fmt.Sprintf("%s in %d of %s", count(s.TotalMatches, "match", "matches"), s.MatchedFiles, count(s.SearchedFiles, "file", "files"))
 	if s.TruncatedReason != "" {
 		out += "; " + s.TruncatedReason
 	}
@@ -106,7 +106,7 @@ func runSearch(ctx context.Context, r *request) (result, error) {
 		MaxSpanBytes: r.args.count("max_match_span_bytes", 0, math.MaxInt32), MaxSpanLines: r.args.count("max_match_span_lines", 0, math.MaxInt32),
 	})
 	if err != nil {
-		return nil, badQuery(err)
+		return nil, r.badQuery(err)
 	}
 	o, err := r.searchOptions()
 	if err != nil {
@@ -168,16 +168,19 @@ func matchOf(file string, m search.Match) match {
 	return out
 }
 
-func badQuery(err error) error {
+func (r *request) badQuery(err error) error {
 	var qe *search.QueryError
-	if errors.As(err, &qe) {
-		f := badArgument("query", "%s", qe.Error())
-		if qe.Offset >= 0 {
-			return with(f, "is_regex", false)
-		}
-		return with(f, "multiline", true)
+	if !errors.As(err, &qe) {
+		return err
 	}
-	return err
+	f := badArgument("query", "%s", qe.Error())
+	switch {
+	case errors.Is(err, search.ErrNeedsMultiline):
+		return with(f, "multiline", true)
+	case r.args.flag("is_regex") && qe.Offset >= 0:
+		return with(f, "is_regex", false)
+	}
+	return with(f, "query", r.op.field("query").example)
 }
 
 func (r *request) searchOptions() (search.Options, error) {

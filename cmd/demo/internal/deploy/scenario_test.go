@@ -17,27 +17,11 @@ func leakTest(m *testing.M) { goleak.VerifyTestMain(m) }
 // areas are the scenario files there are. A file that is not here fails the
 // test, so that none is passed over.
 var areas = []string{
-	"edit", "extra-edit", "extra-mixed", "extra-policy", "extra-prompt", "extra-read", "extra-sandbox", "extra-write",
+	"edit", "extra-edit", "extra-fileops-read", "extra-mixed", "extra-policy", "extra-prompt", "extra-read", "extra-sandbox", "extra-write",
 	"fileops", "image", "prompt", "read", "sandbox", "write",
 }
 
-// waiting are the scenarios of operations that do not exist yet.
-var waiting = []string{
-	"fileops-hub-switches",
-	"fileops-write-create-and-guard",
-	"fileops-write-dry-run-touches-nothing",
-	"fileops-edit-sequence-atomic",
-	"fileops-edit-whitespace",
-	"fileops-patch-json-keeps-format",
-	"fileops-patch-yaml-keeps-comments",
-	"fileops-copy-move-delete",
-	"fileops-backup-and-rollback",
-	"fileops-sandbox-root",
-	"fileops-approval",
-}
-
 // TestScenarios plays every scenario file on the deployment that it asks for.
-// A scenario that waits must fail, so that it is taken up as soon as it can be.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../../../testkit/testdata/*.json")
 	if err != nil {
@@ -58,12 +42,6 @@ func TestScenarios(t *testing.T) {
 		for _, s := range all {
 			t.Run(areas[i]+"/"+s.Name, func(t *testing.T) {
 				out := scenario.Run(t.Context(), s, deploy.Scenario, scenario.Config{})
-				if slices.Contains(waiting, s.Name) {
-					if out.Pass {
-						t.Fatal("the scenario passes and can be taken off this test's list")
-					}
-					t.Skip("the operation does not exist yet")
-				}
 				for _, d := range out.Differences {
 					t.Error(d)
 				}

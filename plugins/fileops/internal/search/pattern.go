@@ -57,6 +57,9 @@ type Pattern struct {
 	keepCR  bool // the query asks for a CR, so that one at a line's end stays
 }
 
+// ErrNeedsMultiline reports a query that can only match across lines.
+var ErrNeedsMultiline error = &QueryError{-1, "the expression asks for a line feed, which is in no line: set multiline to true"}
+
 // Compile compiles a query.
 func Compile(q Query) (*Pattern, error) {
 	if q.Text == "" {
@@ -103,7 +106,7 @@ func compileExpr(q Query, expr string) (*Pattern, error) {
 		return nil, &QueryError{-1, err.Error()}
 	}
 	if !q.Multiline && mentions(tree, '\n') {
-		return nil, &QueryError{-1, "the expression asks for a line feed, which is in no line: set multiline to true"}
+		return nil, ErrNeedsMultiline
 	}
 	p := &Pattern{query: q, lines: !q.Multiline, re: re, resumed: re, keepCR: mentions(tree, '\r')}
 	if q.Multiline && cutBeginText(tree) {
