@@ -130,6 +130,8 @@ type Reader interface {
 type WalkFunc func(path string, e Entry, err error) error
 
 // SkipDir tells a walk to leave the directory it is at.
+//
+//lint:ignore ST1012 it is named like fs.SkipDir, which it stands for
 var SkipDir = errors.New("skip this directory")
 
 // ErrCrossDevice is the cause of a rename that would leave its device.
