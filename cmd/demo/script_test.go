@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +40,9 @@ func TestScripts(t *testing.T) {
 				os.Mkdir(odd, 0o755),
 				os.WriteFile(filepath.Join(odd, "hostile.txt"), []byte("a \u202e b\x1b[31m c\n"), 0o644),
 				os.WriteFile(filepath.Join(odd, "binary"), []byte("a\x00b\n"), 0o644),
+				os.WriteFile(filepath.Join(odd, "small.png"), pngOf(30, 20), 0o644),
+				os.WriteFile(filepath.Join(odd, "large.png"), pngOf(4096, 16), 0o644),
+				os.WriteFile(filepath.Join(odd, "cut.png"), pngOf(30, 20)[:60], 0o644),
 			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -45,6 +51,19 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// pngOf returns a picture of a size, a ramp in grey.
+func pngOf(w, h int) []byte {
+	m := image.NewGray(image.Rect(0, 0, w, h))
+	for i := range m.Pix {
+		m.Pix[i] = uint8(i % w * 255 / w)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // empty checks that a directory holds nothing: empty DIR.

@@ -42,7 +42,7 @@ func Main() int {
 	defer interrupts.listen(cancel)()
 	return Run(base, Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Interrupts: interrupts,
+		Interrupts: interrupts, Typed: isTerminal(os.Stdin),
 	})
 }
 
@@ -54,13 +54,15 @@ type Env struct {
 	Getenv         func(string) string
 	// Interrupts may be nil, where there are none.
 	Interrupts *Interrupts
+	// Typed tells that a person types at Stdin.
+	Typed bool
 }
 
 // Run runs one command line and returns its exit status: one of the status
 // constants.
 func Run(ctx context.Context, env Env) int {
 	a := &app{
-		stdin: env.Stdin, getenv: env.Getenv, interrupts: env.Interrupts,
+		stdin: env.Stdin, getenv: env.Getenv, interrupts: env.Interrupts, typed: env.Typed,
 		out: term.New(env.Stdout, env.Getenv), errors: term.New(env.Stderr, env.Getenv),
 	}
 	if a.interrupts == nil {
@@ -92,6 +94,7 @@ type app struct {
 	stdin      io.Reader
 	getenv     func(string) string
 	interrupts *Interrupts
+	typed      bool // a person types at stdin
 	out        *term.Output
 	errors     *term.Output
 	render     *render.Renderer
@@ -135,7 +138,7 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 	})
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
-	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.showCommand(), a.pluginsCommand())
+	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.showCommand(), a.pluginsCommand(), a.imageCommand())
 	return root
 }
 

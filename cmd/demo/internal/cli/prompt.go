@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
@@ -98,7 +97,8 @@ func (r *running) steeredTurn(ctx context.Context, task string) error {
 // keyboard gives the lines that a person types to whoever wants them: the
 // question that is open, else the prompt or the running turn.
 type keyboard struct {
-	lines chan string
+	lines  chan string
+	closed chan struct{} // nobody wants lines any more
 
 	mu   sync.Mutex
 	open *io.PipeWriter // of the open question
@@ -106,13 +106,12 @@ type keyboard struct {
 
 // openKeyboard returns nil where nobody types.
 func (a *app) openKeyboard() *keyboard {
-	f, ok := a.stdin.(*os.File)
-	if !ok || !isTerminal(f) {
+	if !a.typed {
 		return nil
 	}
-	k := &keyboard{lines: make(chan string)}
+	k := &keyboard{lines: make(chan string), closed: make(chan struct{})}
 	// It ends with the input: a read of a terminal cannot be taken back.
-	go k.read(f)
+	go k.read(a.stdin)
 	return k
 }
 
@@ -122,13 +121,19 @@ func (k *keyboard) read(in io.Reader) {
 	for {
 		line, err := r.ReadString('\n')
 		if line != "" && !k.answered(line) {
-			k.lines <- line
+			select {
+			case k.lines <- line:
+			case <-k.closed:
+				return
+			}
 		}
 		if err != nil {
 			return
 		}
 	}
 }
+
+func (k *keyboard) close() { close(k.closed) }
 
 // answered gives a line to the open question, if there is one.
 func (k *keyboard) answered(line string) bool {

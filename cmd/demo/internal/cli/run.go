@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,7 +139,7 @@ func checkApprove(policy string) error {
 
 // run runs one task, or those of a prompt.
 func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
-	if task == "" && (f.json || !a.isTerminal()) {
+	if task == "" && (f.json || !a.typed) {
 		return usage("give a TASK; without one a terminal is needed")
 	}
 	if task == "-" {
@@ -150,7 +149,7 @@ func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
 		if strings.TrimSpace(task) == "" {
 			return usage("the TASK on standard input is empty")
 		}
-		a.stdin = strings.NewReader("") // it has no answers any more
+		a.stdin, a.typed = strings.NewReader(""), false // it has no answers any more
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -166,13 +165,6 @@ func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
 	err = r.steeredTurn(ctx, task)
 	r.farewell(ctx)
 	return err
-}
-
-// isTerminal reports whether a person types at standard input and reads the
-// output.
-func (a *app) isTerminal() bool {
-	f, ok := a.stdin.(*os.File)
-	return ok && isTerminal(f) && a.out.Terminal()
 }
 
 // coded gives an error that has no code one, so that it does not pass for a

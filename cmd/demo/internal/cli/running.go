@@ -199,6 +199,9 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 // close stops everything, also after only a part of it has started.
 func (r *running) close(ctx context.Context) error {
 	r.undo()
+	if r.keyboard != nil {
+		r.keyboard.close()
+	}
 	if r.view != nil {
 		r.view.Close()
 	}
@@ -209,7 +212,7 @@ func (r *running) close(ctx context.Context) error {
 	if r.deployment != nil {
 		err = errors.Join(err, r.deployment.Stop(context.WithoutCancel(ctx)))
 	}
-	r.undo, r.view, r.session, r.deployment = func() {}, nil, nil, nil
+	r.undo, r.view, r.session, r.deployment, r.keyboard = func() {}, nil, nil, nil, nil
 	return err
 }
 
