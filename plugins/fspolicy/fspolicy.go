@@ -96,7 +96,7 @@ func (p *Policy) write(in vfs.Intent) (vfs.Guard, error) {
 	if p.cfg.RequireFullRead {
 		if missing := p.seen.missing(sessionOf(in.Actor).ID(), in.Target.Key, v); missing != "" {
 			return vfs.Guard{}, &errs.Error{Code: errs.NotObserved, Op: "write", Path: in.Target.Path,
-				Message: fmt.Sprintf("write requires reading all of %q first; %s", vfs.DisplayName(in.Target.Path), missing)}
+				Message: fmt.Sprintf(`write requires reading all of "%s" first; %s`, vfs.DisplayName(in.Target.Path), missing)}
 		}
 	}
 	return vfs.ReplaceIfVersion(v), nil
@@ -107,10 +107,10 @@ func (p *Policy) edit(in vfs.Intent) (vfs.Guard, error) {
 	switch {
 	case !known:
 		return vfs.Guard{}, &errs.Error{Code: errs.NotObserved, Op: "edit", Path: in.Target.Path,
-			Message: fmt.Sprintf("edit requires reading %q first", vfs.DisplayName(in.Target.Path))}
+			Message: fmt.Sprintf(`edit requires reading "%s" first`, vfs.DisplayName(in.Target.Path))}
 	case o.State == session.ObservedAbsent:
 		return vfs.Guard{}, &errs.Error{Code: errs.NotFound, Op: "edit", Path: in.Target.Path,
-			Message: fmt.Sprintf("cannot edit %q: not found", vfs.DisplayName(in.Target.Path))}
+			Message: fmt.Sprintf(`cannot edit "%s": not found`, vfs.DisplayName(in.Target.Path))}
 	}
 	return vfs.ReplaceIfVersion(vfs.Version(o.Version)), nil
 }

@@ -47,7 +47,7 @@ const maxProposed = 64 << 20
 // grant. What is granted is bound to the bytes that are there now and to those
 // proposed.
 func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change, mode sandbox.Mode) (*sandbox.Grant, error) {
-	what := fmt.Sprintf("running %s on %q in sandbox mode %s", c.call.Name, vfs.DisplayName(target.Path), mode)
+	what := fmt.Sprintf(`running %s on "%s" in sandbox mode %s`, c.call.Name, vfs.DisplayName(target.Path), mode)
 	if c.call.Session() == nil {
 		return nil, errs.New(errs.ApprovalUnavailable, what+" needs approval, and a call without a session cannot ask for it; nothing was done")
 	}
