@@ -293,7 +293,7 @@ func TestCrashedLogsReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := 7
+		step := 13
 		if testing.Short() {
 			step = 25
 		}
