@@ -95,7 +95,7 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 		return report, ctx.Err()
 	}
 	if report.Problems > 0 && !o.Force {
-		return report, fault.New(fault.HashMismatch, "", fmt.Sprintf("%s cannot be taken back as they are; nothing was changed", count(report.Problems, "change")))
+		return report, fault.New(fault.HashMismatch, "", fmt.Sprintf("%s cannot be taken back; nothing was changed", count(report.Problems, "change")))
 	}
 	return report, r.carryOut(ctx, &report, o.Force)
 }

@@ -1,0 +1,10 @@
+package change
+
+import (
+	"syscall"
+	"time"
+)
+
+func statTimes(st *syscall.Stat_t) (access, change time.Time) {
+	return time.Unix(st.Atimespec.Unix()), time.Unix(st.Ctimespec.Unix())
+}
