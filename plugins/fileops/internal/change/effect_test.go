@@ -16,12 +16,12 @@ import (
 
 // entryTimes is everything that a dry run must leave alone.
 type entryTimes struct {
-	Name                  string
-	Mode                  fs.FileMode
-	Size                  int64
+	Name                   string
+	Mode                   fs.FileMode
+	Size                   int64
 	Access, Modify, Change time.Time
-	Inode                 uint64
-	Content               string
+	Inode                  uint64
+	Content                string
 }
 
 // census reads names, bytes, modes and all times of a tree. Times come first,

@@ -17,6 +17,9 @@ import (
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 
+// rewindOp is the operation in the receipts of a rewind.
+const rewindOp = "rewind"
+
 // RewindOptions say how far to go back.
 type RewindOptions struct {
 	// ToTurn is the last turn whose changes stay; 0 keeps none. What a rewind
@@ -34,7 +37,7 @@ type RewindOptions struct {
 type RewindChange struct {
 	// Path is relative to the session's workspace where it lies below it.
 	Path string `json:"path"`
-	// Action is restore, delete, move_back or none.
+	// Action is restore, delete or move_back.
 	Action string `json:"action"`
 	// To is where a moved entry goes back to.
 	To string `json:"to,omitempty"`
@@ -76,7 +79,7 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 		return report, fault.New(fault.InvalidArguments, "to_turn", fmt.Sprintf("there is no turn %d; the session has %d", o.ToTurn, s.LastTurn()))
 	}
 	call := &tool.Call{ID: "rewind-" + s.NewID(), Name: "rewind", Agent: &tool.Agent{Session: s}}
-	r, err := e.start(ctx, fs, call, "rewind", o.DryRun)
+	r, err := e.start(ctx, fs, call, rewindOp, o.DryRun)
 	if err != nil {
 		return report, err
 	}
@@ -104,6 +107,14 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 type logged struct {
 	Logged
 	turn int
+}
+
+// turns is the turn of the change; none for what a rewind did.
+func (l logged) turns() []int {
+	if l.Receipt.Operation == rewindOp {
+		return []int{}
+	}
+	return []int{l.turn}
 }
 
 // receiptsOf reads the receipts of a log, oldest first, without those that
@@ -156,17 +167,21 @@ func (r *run) planRewind(ctx context.Context, all []logged, o RewindOptions) []R
 			plan[i].join(l)
 			continue
 		}
-		plan = append(plan, RewindChange{ReceiptIDs: []string{l.Receipt.ReceiptID}, Turns: []int{l.turn}, rec: l.Undo})
+		plan = append(plan, RewindChange{ReceiptIDs: []string{l.Receipt.ReceiptID}, Turns: l.turns(), rec: l.Undo})
 	}
 	now := &imagined{r: r, at: map[string]State{}}
-	for i := range plan {
-		c := &plan[i]
+	needed := plan[:0]
+	for _, c := range plan {
 		c.describe(r)
-		if problem := now.undo(ctx, c.rec, o.Force); problem != nil && c.Problem == "" {
+		does, problem := now.undo(ctx, c.rec, o.Force)
+		if problem != nil && c.Problem == "" {
 			c.Problem = problem.Error()
 		}
+		if does || c.Problem != "" {
+			needed = append(needed, c)
+		}
 	}
-	return plan
+	return needed
 }
 
 // joinable finds the planned change that an older one of the same path can be
@@ -190,8 +205,10 @@ func joinable(plan []RewindChange, rec Record) int {
 // join adds an older change of the same path.
 func (c *RewindChange) join(l logged) {
 	c.ReceiptIDs = append(c.ReceiptIDs, l.Receipt.ReceiptID)
-	if !slices.Contains(c.Turns, l.turn) {
-		c.Turns = append(c.Turns, l.turn)
+	for _, n := range l.turns() {
+		if !slices.Contains(c.Turns, n) {
+			c.Turns = append(c.Turns, n)
+		}
 	}
 	if !c.rec.Before.same(l.Undo.After) && c.Problem == "" {
 		c.Problem = "somebody else changed it between two changes of the session"
@@ -245,33 +262,34 @@ func (m *imagined) onDisk(physical string) string {
 	return physical
 }
 
-// undo takes a change back in the mind, and says why it could not be done.
-func (m *imagined) undo(ctx context.Context, rec Record, force bool) error {
+// undo takes a change back in the mind, and says whether there is anything
+// to do, and why it could not be done.
+func (m *imagined) undo(ctx context.Context, rec Record, force bool) (bool, error) {
 	now, err := m.state(ctx, rec.Path)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if rec.From == "" && now.same(rec.Before) {
-		return nil
+		return false, nil
 	}
 	if err := m.restorable(ctx, rec); err != nil {
-		return err
+		return true, err
 	}
 	if !now.same(rec.After) && !m.touchedBelow(rec) {
 		if !force {
-			return errConflict
+			return true, errConflict
 		}
 		if now.Type == isDir || now.Type == isOther {
-			return fmt.Errorf("there is a %s now", now.Type)
+			return true, fmt.Errorf("there is a %s now", now.Type)
 		}
 	}
 	if rec.From != "" {
 		source, err := m.state(ctx, rec.From)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if source.Type != isAbsent {
-			return fmt.Errorf("there is something at %s, where it came from", m.r.rel(rec.From))
+			return true, fmt.Errorf("there is something at %s, where it came from", m.r.rel(rec.From))
 		}
 		m.at[rec.From] = now
 		if now.Type == isDir {
@@ -279,7 +297,7 @@ func (m *imagined) undo(ctx context.Context, rec Record, force bool) error {
 		}
 	}
 	m.at[rec.Path] = rec.Before
-	return nil
+	return true, nil
 }
 
 // touchedBelow reports whether what would be below a copied directory by then
