@@ -55,7 +55,7 @@ func Default(dir string) Options {
 func Agent() Options {
 	return Options{
 		Sandbox: &confine.PolicyConfig{Mode: sandbox.WorkspaceWrite}, Policy: &fspolicy.Config{},
-		FileOps: &fileops.Config{}, Attachments: &attachments.Config{}, Approval: &approve.Config{}, Models: &models.Config{},
+		FileOps: &fileops.Config{BackupToolChanges: true}, Attachments: &attachments.Config{}, Approval: &approve.Config{}, Models: &models.Config{},
 	}
 }
 

@@ -34,11 +34,12 @@ var docs = map[string]doc{
 	"toolfs.Config.readMaxBytes":      {"51200", "bytes of the lines of one read"},
 	"toolfs.Config.readStreamMinSize": {"10485760", "size in bytes from which a file is streamed instead of loaded"},
 
-	"fileops.Config.register":    {"hub", "one tool with all operations, a tool for each, or both"},
-	"fileops.Config.sandboxRoot": {"", "the directory that every path must lie in; none where it is not given"},
-	"fileops.Config.allow":       {"all on", "switches such as allow_delete, by name"},
-	"fileops.Config.noApproval":  {"no", "whether changes happen without asking"},
-	"fileops.Config.backupRoot":  {"a folder beside each file", "where backups go"},
+	"fileops.Config.register":          {"hub", "one tool with all operations, a tool for each, or both"},
+	"fileops.Config.sandboxRoot":       {"", "the directory that every path must lie in; none where it is not given"},
+	"fileops.Config.allow":             {"all on", "switches such as allow_delete, by name"},
+	"fileops.Config.noApproval":        {"no", "whether changes happen without asking"},
+	"fileops.Config.backupRoot":        {"a folder beside each file", "where backups go"},
+	"fileops.Config.backupToolChanges": {"no", "whether what other file tools change is backed up too, for demo rewind"},
 
 	"approve.Config.policy": {"ask", "whether questions are asked, or all rejected unasked"},
 
