@@ -82,6 +82,10 @@ func (s *Spinner) Show(label string) {
 	s.label, s.since = Line(label), time.Now()
 }
 
+// Update changes what is said, without beginning anew. The caller holds the
+// locker.
+func (s *Spinner) Update(label string) { s.label = Line(label) }
+
 // Hide takes the spinner off the line, so that something else can be written
 // there. The caller holds the locker.
 func (s *Spinner) Hide() {
