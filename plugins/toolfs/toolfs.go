@@ -11,11 +11,13 @@ package toolfs
 
 import (
 	"errors"
+	"fmt"
 
 	"go.uber.org/fx"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
@@ -25,7 +27,8 @@ import (
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
-// Config holds the limits of the read tool. A zero field means its default.
+// Config holds the limits of the read tool. A zero field means its default; a
+// negative one keeps the plugin from starting, with INVALID_ARGS.
 type Config struct {
 	// ReadLimit is the default and the maximum number of lines of one read.
 	// Default 2000.
@@ -54,6 +57,18 @@ func (c Config) withDefaults() Config {
 		c.ReadStreamMinSize = 10 << 20
 	}
 	return c
+}
+
+func (c Config) check() error {
+	for name, v := range map[string]int64{
+		"ReadLimit": int64(c.ReadLimit), "ReadMaxLineLength": int64(c.ReadMaxLineLength),
+		"ReadMaxBytes": int64(c.ReadMaxBytes), "ReadStreamMinSize": c.ReadStreamMinSize,
+	} {
+		if v < 0 {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("toolfs: %s is %d and must not be negative", name, v))
+		}
+	}
+	return nil
 }
 
 // params are what the tools work with.
@@ -93,6 +108,9 @@ type tools struct {
 }
 
 func register(cfg Config, p params) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
 	t := &tools{cfg: cfg, params: p}
 	for _, s := range segments {
 		if _, err := p.Prompt.Add(p.Scope, s); err != nil {

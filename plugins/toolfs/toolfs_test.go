@@ -16,6 +16,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
@@ -339,6 +340,18 @@ func TestCallCardsShowWhatIsAskedFor(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, d.PresentCall(test.arguments)); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", test.name, test.arguments, diff)
+		}
+	}
+}
+
+func TestNegativeLimitsAreRefused(t *testing.T) {
+	for name, cfg := range map[string]toolfs.Config{
+		"ReadLimit": {ReadLimit: -1}, "ReadMaxLineLength": {ReadMaxLineLength: -1},
+		"ReadMaxBytes": {ReadMaxBytes: -1}, "ReadStreamMinSize": {ReadStreamMinSize: -1},
+	} {
+		_, err := harness.Compose(t.Context(), toolfs.Plugin(cfg), fslocal.Plugin(fslocal.Config{Cwd: t.TempDir()}))
+		if !errors.Is(err, errs.InvalidArgs) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
