@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"empty":  empty,
 			"closed": closed,
+			"await":  await,
 		},
 		RequireExplicitExec: true,
 	})
@@ -76,6 +77,25 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	if len(entries) > 0 {
 		ts.Fatalf("%s has %v", args[0], entries)
 	}
+}
+
+// await waits until a file in a directory holds a text: await DIR TEXT. It is
+// for what another process writes.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: await DIR TEXT")
+	}
+	for range 3000 {
+		files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*"))
+		ts.Check(err)
+		for _, file := range files {
+			if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte(args[1])) {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("no file in %s has %q", args[0], args[1])
 }
 
 // closed runs a program whose output nobody reads: closed PROGRAM ARG...

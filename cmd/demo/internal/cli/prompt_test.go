@@ -80,8 +80,13 @@ func scriptFile(t *testing.T, answers ...map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "script.json")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
+	return textFile(t, string(data))
+}
+
+func textFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -57,7 +57,10 @@ goes further is asked for (--approve ask) or refused (--approve never). Without
 a terminal the answers are read from standard input, one a line.
 
 Sessions are kept in the store, readable by you alone. --resume continues one:
-give its id, the beginning of its id, or last.`,
+give its id, the beginning of its id, or last.
+
+--json prints the header of the session's log and each event of this run, one
+line each; of a new session that is a log again, as demo show takes it.`,
 		Example: `  demo run "Find the typo in notes.txt and fix it" --model anthropic/claude-sonnet-4-5
   demo run --model ollama/qwen3 --cwd ~/project
   demo run "Now explain it" --resume last

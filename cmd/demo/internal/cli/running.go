@@ -42,6 +42,7 @@ type running struct {
 	view       *live.View
 	scope      *plug.Scope
 	undo       func()
+	old        int64     // events that were in the log before
 	keyboard   *keyboard // nil where nobody types
 }
 
@@ -80,7 +81,7 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r.flags.resume, cwd = info.ID, log.Header.Cwd
+		r.flags.resume, r.old, cwd = info.ID, log.State.Len(), log.Header.Cwd
 		if c, ok := log.State.RequestContext(); ok {
 			route.Provider, route.Model = c.Provider, c.Model
 		}
@@ -165,10 +166,11 @@ func (r *running) openSession(ctx context.Context, store *session.FileStore, cwd
 func (r *running) watch() {
 	out := r.app.out
 	if r.flags.json {
-		// The log's own lines, the header first, so that the output is a log.
+		// The lines of the log, the header first, so that the output of a new
+		// session is a log.
 		fmt.Fprintf(out, "%s\n", r.session.Header().AppendJSON(nil))
 		for e, err := range r.session.Events() {
-			if err == nil {
+			if err == nil && e.Seq >= r.old {
 				fmt.Fprintf(out, "%s\n", e.AppendJSON(nil))
 			}
 		}
