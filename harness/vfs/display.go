@@ -10,16 +10,21 @@ import (
 // DisplayName returns a path or name as people and models may see it: control
 // characters, characters that change the direction of text or are invisible,
 // and bytes that are not UTF-8 are written as escapes, so that a name cannot
-// pass for another or forge a line of output. Other names come back as they
-// are.
+// pass for another or forge a line of output. Joiners (U+200C, U+200D) between
+// letters or signs beyond ASCII stay: Persian words and many emoji have them.
+// Other names come back as they are.
 func DisplayName(name string) string {
 	if plain(name) {
 		return name
 	}
 	var b strings.Builder
+	before := utf8.RuneError
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
+		after, _ := utf8.DecodeRuneInString(name[i+size:])
 		switch {
+		case joiner(r) && joinable(before) && joinable(after):
+			b.WriteString(name[i : i+size])
 		case r == utf8.RuneError && size == 1:
 			b.WriteString(`\x`)
 			b.WriteString(hexByte(name[i]))
@@ -30,6 +35,7 @@ func DisplayName(name string) string {
 			b.WriteString(name[i : i+size])
 		}
 		i += size
+		before = r
 	}
 	return b.String()
 }
@@ -49,6 +55,11 @@ func plain(name string) bool {
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 }
+
+func joiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
+
+// joinable reports whether r is something that a joiner may join.
+func joinable(r rune) bool { return r > unicode.MaxASCII && r != utf8.RuneError && !hidden(r) }
 
 func hexByte(c byte) string {
 	const digits = "0123456789abcdef"
