@@ -109,11 +109,13 @@ func (a *app) root() *cobra.Command {
 
 Without a command it gives a tour: in a scratch workspace that is removed
 afterwards, a scripted model reads and changes files through the default
-deployment. It takes a second and needs no network.
+deployment. It takes a second and needs no network. run lets a real model, or a
+scripted one, work on the files of a directory.
 
 Exit status:
   0    done
-  1    the operation failed, or a scenario gave something else than expected
+  1    the operation failed, a turn did not complete, or a replay, a scenario or
+       an image came out otherwise than it should
   2    the command line is wrong; nothing was tried
   130  interrupted
 
@@ -122,6 +124,8 @@ do. Codes never change; texts may.
 
 Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 		Example: `  demo
+  demo run "Find the typo in notes.txt and fix it" --model anthropic/claude-sonnet-4-5
+  demo show last --html session.html
   demo read README.md --offset 1 --limit 20
   demo edit notes.txt --old "teh" --new "the" --all
   demo scenario testkit/testdata/*.json`,
