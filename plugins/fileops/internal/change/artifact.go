@@ -28,11 +28,8 @@ func (r *run) source(ctx context.Context, a *WriteArgs) ([]byte, error) {
 	default:
 		return nil, fault.New(fault.InvalidArguments, "source_encoding", fmt.Sprintf("source_encoding %q must be utf-8, text or binary", a.SourceEncoding))
 	}
-	ref, field, err := r.artifact(a)
-	if err != nil {
-		return nil, err
-	}
-	if ref == nil {
+	field := a.artifactField()
+	if field == "" {
 		if a.Content == nil {
 			return nil, fault.New(fault.InvalidArguments, "content", "content must be given")
 		}
@@ -46,6 +43,10 @@ func (r *run) source(ctx context.Context, a *WriteArgs) ([]byte, error) {
 		return nil, noStore(field)
 	}
 	defer release()
+	ref, field, err := r.artifact(a)
+	if err != nil {
+		return nil, err
+	}
 	data, err := store.Read(ctx, *ref)
 	if err != nil {
 		f := fault.Of(err, field)
@@ -57,17 +58,28 @@ func (r *run) source(ctx context.Context, a *WriteArgs) ([]byte, error) {
 	return data, nil
 }
 
+// artifactField is the argument that names an artifact, or "".
+func (a *WriteArgs) artifactField() string {
+	switch {
+	case len(a.ContentArtifact) > 0 && string(a.ContentArtifact) != "null":
+		return "content_artifact"
+	case a.ContentArtifactURI != nil && *a.ContentArtifactURI != "":
+		return "content_artifact_uri"
+	}
+	return ""
+}
+
 func noStore(field string) error {
 	return fault.New(fault.UnsupportedByProvider, field, "artifacts are objects of the attachment store, and none is mounted; send content instead")
 }
 
-// artifact returns the reference that a write names, or nil.
+// artifact returns the reference that a write names.
 func (r *run) artifact(a *WriteArgs) (*attachment.Ref, string, error) {
 	bad := func(field, format string, args ...any) (*attachment.Ref, string, error) {
 		return nil, field, fault.New(fault.InvalidArguments, field, fmt.Sprintf(format, args...))
 	}
 	var ref *attachment.Ref
-	if len(a.ContentArtifact) > 0 && string(a.ContentArtifact) != "null" {
+	if a.artifactField() == "content_artifact" {
 		ref = new(attachment.Ref)
 		if err := json.Unmarshal(a.ContentArtifact, ref); err != nil || ref.ID == "" {
 			return bad("content_artifact", "content_artifact must be the reference of an attachment, with attachmentId, mediaType, bytes, width and height")
