@@ -6,12 +6,57 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/bridle-go/bridle/harness/errs"
 )
+
+// freeze validates the arguments and puts them in canonical form.
+func (reg *registered) freeze(inv Invocation) (*Call, error) {
+	text := inv.Arguments
+	if text == "" {
+		text = "{}"
+	}
+	if !utf8.ValidString(text) {
+		// A decoder would put U+FFFD in place of the bytes, and so into files.
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+			Message: fmt.Sprintf("the arguments of %s are not valid UTF-8; send one JSON object", inv.Name)}
+	}
+	value, err := parse([]byte(text))
+	if err != nil {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
+			Message: fmt.Sprintf("the arguments of %s are not valid JSON: %v; send one JSON object", inv.Name, err)}
+	}
+	if half := loneSurrogate(text); half != "" {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+			Message: fmt.Sprintf("the arguments of %s hold %s, which is half a character; send it whole", inv.Name, half)}
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+			Message: fmt.Sprintf("the arguments of %s must be a JSON object", inv.Name)}
+	}
+	if reg.input != nil {
+		if err := reg.input.Validate(value); err != nil {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
+				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, explain(err))}
+		}
+		if wrong := misspelt(reg.input, value, ""); len(wrong) > 0 {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, strings.Join(wrong, "; "))}
+		}
+	}
+	canonical, err := encode(value)
+	if err != nil {
+		return nil, errs.Wrap(errs.InvalidArgs, "the arguments cannot be encoded: "+err.Error(), err)
+	}
+	return &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}, nil
+}
 
 // misspelt returns a complaint for each property, however deep, that a schema
 // knows in another case only. encoding/json would take it for the known one,
@@ -40,6 +85,40 @@ func misspelt(s *jsonschema.Schema, value any, at string) []string {
 		}
 	}
 	return found
+}
+
+// loneSurrogate returns the first escape of valid JSON that is half of a
+// surrogate pair without its other half, or "". Decoders put U+FFFD in its
+// place, which would go into files or be searched for there.
+func loneSurrogate(text string) string {
+	for at := strings.IndexByte(text, '\\'); at >= 0; {
+		next := at + 2
+		if u, ok := escaped(text[at:]); ok {
+			next = at + 6
+			if utf16.IsSurrogate(u) {
+				low, _ := escaped(text[next:])
+				if utf16.DecodeRune(u, low) == unicode.ReplacementChar {
+					return text[at:next]
+				}
+				next += 6
+			}
+		}
+		more := strings.IndexByte(text[next:], '\\')
+		if more < 0 {
+			return ""
+		}
+		at = next + more
+	}
+	return ""
+}
+
+// escaped returns the code unit of the \u escape that text begins with.
+func escaped(text string) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	u, err := strconv.ParseUint(text[2:6], 16, 16)
+	return rune(u), err == nil
 }
 
 // decodeArgs turns arguments that were validated into their Go type.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -133,43 +131,6 @@ func aborted(ctx context.Context, err error) error {
 		return err
 	}
 	return errs.Wrap(errs.Aborted, "the call was aborted", err)
-}
-
-// freeze validates the arguments and puts them in canonical form.
-func (reg *registered) freeze(inv Invocation) (*Call, error) {
-	text := inv.Arguments
-	if text == "" {
-		text = "{}"
-	}
-	if !utf8.ValidString(text) {
-		// A decoder would put U+FFFD in place of the bytes, and so into files.
-		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
-			Message: fmt.Sprintf("the arguments of %s are not valid UTF-8; send one JSON object", inv.Name)}
-	}
-	value, err := parse([]byte(text))
-	if err != nil {
-		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
-			Message: fmt.Sprintf("the arguments of %s are not valid JSON: %v; send one JSON object", inv.Name, err)}
-	}
-	if _, ok := value.(map[string]any); !ok {
-		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
-			Message: fmt.Sprintf("the arguments of %s must be a JSON object", inv.Name)}
-	}
-	if reg.input != nil {
-		if err := reg.input.Validate(value); err != nil {
-			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
-				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, explain(err))}
-		}
-		if wrong := misspelt(reg.input, value, ""); len(wrong) > 0 {
-			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
-				Message: fmt.Sprintf("invalid arguments for %s: %s", inv.Name, strings.Join(wrong, "; "))}
-		}
-	}
-	canonical, err := encode(value)
-	if err != nil {
-		return nil, errs.Wrap(errs.InvalidArgs, "the arguments cannot be encoded: "+err.Error(), err)
-	}
-	return &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}, nil
 }
 
 // refuse is the result of a call with invalid arguments.

@@ -130,6 +130,9 @@ func TestArgumentsReachTheBodyAsValidated(t *testing.T) {
 		`{"text":"a","TEXT":"b"}`:                                "invalid arguments for echo: TEXT is not a known property, did you mean text",
 		`{"text":"a","deep":[{"n":1,"N":2}]}`:                    "invalid arguments for echo: deep[0].N is not a known property, did you mean n",
 		"{\"text\":\"a\xff\"}":                                   "the arguments of echo are not valid UTF-8; send one JSON object",
+		`{"text":"a\ud83d"}`:                                     `the arguments of echo hold \ud83d, which is half a character; send it whole`,
+		`{"text":"\\\udE00 \ud83d\ude00"}`:                       `the arguments of echo hold \udE00, which is half a character; send it whole`,
+		`{"text":"\ud83d\n"}`:                                    `the arguments of echo hold \ud83d, which is half a character; send it whole`,
 		`{"text":"a","times":1e400}`:                             "invalid arguments: times is a number that is out of range",
 		`{"text":"a","times":` + strings.Repeat("9", 5000) + `}`: "invalid arguments: times is a number that is out of range",
 	} {
@@ -138,9 +141,14 @@ func TestArgumentsReachTheBodyAsValidated(t *testing.T) {
 			t.Errorf("%.60s: %q, %+v; want %q", arguments, got.Text(), got.Error, want)
 		}
 	}
-	got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "echo", Arguments: `{"text":"a","unknown":{"Text":1}}`})
-	if got.IsError {
-		t.Errorf("a property that the schema says nothing of gave %q", got.Text())
+	for arguments, want := range map[string]string{
+		`{"text":"a","unknown":{"Text":1}}`:             "said a",
+		`{"text":"\ud83d\ude00 \\ud83d \u00e9 \ufffd"}`: "said \U0001f600 \\ud83d \u00e9 \ufffd",
+	} {
+		got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "echo", Arguments: arguments})
+		if got.IsError || got.Text() != want {
+			t.Errorf("%s: %q, want %q", arguments, got.Text(), want)
+		}
 	}
 }
 
