@@ -14,8 +14,11 @@ import (
 // fail turns a failure into a coded error that says what could not be done to
 // which file, and why. Errors that have a code already stay as they are.
 func fail(verb, path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var coded *errs.Error
-	if err == nil || errors.As(err, &coded) {
+	if errors.As(err, &coded) {
 		return err
 	}
 	code, why := explain(err)

@@ -153,7 +153,15 @@ func (d *openedDir) ReadFile(_ context.Context, name string, buf []byte) ([]byte
 	if more {
 		return data, file, nil
 	}
-	return data, nil, errors.Join(fail("read", d.child(name), err), file.Close())
+	// Searches read very many files: nothing is made for an error that there
+	// is not.
+	if err != nil {
+		err = fail("read", d.child(name), err)
+	}
+	if closed := file.Close(); closed != nil {
+		err = errors.Join(err, closed)
+	}
+	return data, nil, err
 }
 
 // fill reads until buf is full or the file ends, and reports whether there may
@@ -163,8 +171,8 @@ func (d *openedDir) fill(file *file, name string, buf []byte) (data []byte, more
 	if err != nil {
 		return nil, false, err
 	}
-	if err := regular("read", d.child(name), m); err != nil {
-		return nil, false, err
+	if m.kind != vfs.File {
+		return nil, false, regular("read", d.child(name), m)
 	}
 	for n := 0; ; {
 		if n == len(buf) {

@@ -193,6 +193,10 @@ func (s *scanner) next(ctx context.Context, buf []byte, from int) (span, bool) {
 		if at < 0 {
 			return span{}, false
 		}
+		if !s.content {
+			// Only where to go on is of interest.
+			return span{next: lineEnd(buf, at)}, true
+		}
 		m := lineAround(buf, from, at)
 		m.start, m.end = at, at+s.literal.width(buf, at)
 		return m, true
@@ -284,6 +288,14 @@ func lineAround(buf []byte, from, at int) span {
 		m.lineEnd, m.next = len(buf), len(buf)
 	}
 	return m
+}
+
+// lineEnd is where the line after the one with the byte at begins.
+func lineEnd(buf []byte, at int) int {
+	if k := bytes.IndexByte(buf[at:], '\n'); k >= 0 {
+		return at + k + 1
+	}
+	return len(buf)
 }
 
 // shown cuts the text buf[start:end] to MaxShown bytes for showing, keeping
