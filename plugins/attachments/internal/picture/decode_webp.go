@@ -7,42 +7,18 @@ import (
 	"io"
 
 	"golang.org/x/image/vp8"
-	"golang.org/x/image/vp8l"
+
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/vp8l"
 )
 
 // decodeWebP gives the rows of the first frame on its canvas to out; what the
 // frame does not cover is transparent.
 func decodeWebP(info *Info, out *sink) error {
 	f := info.webp
-	var row func(dst []byte, y int)
-	if f.lossless != nil {
-		m, err := decodeVP8L(f.lossless, f.width, f.height)
-		if err != nil {
-			return err
-		}
-		row = func(dst []byte, y int) { copy(dst, m.Pix[y*m.Stride:][:4*f.width]) }
-	} else {
-		alpha, err := f.decodeAlpha()
-		if err != nil {
-			return err
-		}
-		d := vp8.NewDecoder()
-		d.Init(bytes.NewReader(f.lossy), len(f.lossy))
-		if _, err := d.DecodeFrameHeader(); err != nil {
-			return webpError(err)
-		}
-		m, err := d.DecodeFrame()
-		if err != nil {
-			return webpError(err)
-		}
-		row = func(dst []byte, y int) {
-			videoRow(dst, m, y)
-			if alpha != nil {
-				for x, a := range alpha[y*f.width:][:f.width] {
-					dst[4*x+3] = a
-				}
-			}
-		}
+	row, err := f.rows()
+	if err != nil {
+		return webpError(err)
 	}
 	for y := range info.Height {
 		dst := out.Next()
@@ -50,7 +26,9 @@ func decodeWebP(info *Info, out *sink) error {
 			clear(dst)
 		}
 		if y >= f.top && y < f.top+f.height {
-			row(dst[4*f.left:4*(f.left+f.width)], y-f.top)
+			if err := row(dst[4*f.left:4*(f.left+f.width)], y-f.top); err != nil {
+				return webpError(err)
+			}
 		} else {
 			clear(dst)
 		}
@@ -61,28 +39,63 @@ func decodeWebP(info *Info, out *sink) error {
 	return nil
 }
 
+// rows returns a function that gives the rows of the frame, called in order. Only
+// the lossy samples are gathered first, in one and a half bytes a pixel.
+func (f *webpFile) rows() (func(dst []byte, y int) error, error) {
+	if f.lossless != nil {
+		r, err := vp8l.NewReader(f.lossless)
+		if err != nil {
+			return nil, err
+		}
+		return func(dst []byte, _ int) error {
+			src, err := r.Next()
+			for x, p := range src {
+				q := dst[4*x : 4*x+4 : 4*x+4]
+				q[0], q[1], q[2], q[3] = byte(p>>16), byte(p>>8), byte(p), byte(p>>24)
+			}
+			return err
+		}, nil
+	}
+	alpha, err := f.alphaRows()
+	if err != nil {
+		return nil, err
+	}
+	d := vp8.NewDecoder()
+	d.Init(bytes.NewReader(f.lossy), len(f.lossy))
+	if _, err := d.DecodeFrameHeader(); err != nil {
+		return nil, err
+	}
+	m, err := d.DecodeFrame()
+	if err != nil {
+		return nil, err
+	}
+	return func(dst []byte, y int) error {
+		videoRow(dst, m, y)
+		if alpha == nil {
+			return nil
+		}
+		line, err := alpha(y)
+		for x, a := range line {
+			dst[4*x+3] = a
+		}
+		return err
+	}, nil
+}
+
 func webpError(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	var coded *errs.Error
+	switch {
+	case errors.As(err, &coded):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, vp8l.ErrTruncated):
 		return invalid("the WebP image is cut off")
 	}
 	return invalid("the WebP image is damaged: %v", err)
 }
 
-func decodeVP8L(data []byte, w, h int) (*image.NRGBA, error) {
-	m, err := vp8l.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, webpError(err)
-	}
-	n, ok := m.(*image.NRGBA)
-	if !ok || n.Rect != image.Rect(0, 0, w, h) {
-		return nil, invalid("the WebP image is damaged: its picture has another size")
-	}
-	return n, nil
-}
-
-// decodeAlpha reads the ALPH chunk (RFC 9649, 2.7.1.2) as one byte a pixel, or
-// nil where there is none.
-func (f *webpFile) decodeAlpha() ([]byte, error) {
+// alphaRows reads the ALPH chunk (RFC 9649, 2.7.1.2): it returns a function that
+// gives the alpha of the rows, called in order, or nil where there is none.
+func (f *webpFile) alphaRows() (func(y int) ([]byte, error), error) {
 	if f.alpha == nil {
 		return nil, nil
 	}
@@ -90,48 +103,54 @@ func (f *webpFile) decodeAlpha() ([]byte, error) {
 		return nil, invalid("the WebP image has an empty alpha chunk")
 	}
 	flags, data := f.alpha[0], f.alpha[1:]
-	n := f.width * f.height
-	var alpha []byte
+	filter := flags >> 2 & 3
+	line, above := make([]byte, f.width), make([]byte, f.width)
+	var read func() error
 	switch flags & 3 {
 	case 0:
-		if len(data) < n {
+		if len(data) < f.width*f.height {
 			return nil, invalid("the WebP image is cut off in its alpha")
 		}
-		alpha = append([]byte(nil), data[:n]...)
+		read = func() error {
+			data = data[copy(line, data):]
+			return nil
+		}
 	case 1:
 		// The values are the green samples of a lossless picture without its header.
-		w, h := uint32(f.width-1), uint32(f.height-1)
-		v := w | h<<14
-		header := []byte{0x2f, byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}
-		m, err := vp8l.Decode(io.MultiReader(bytes.NewReader(header), bytes.NewReader(data)))
+		r, err := vp8l.NewHeadless(data, f.width, f.height)
 		if err != nil {
-			return nil, webpError(err)
+			return nil, err
 		}
-		pix := m.(*image.NRGBA).Pix
-		alpha = make([]byte, n)
-		for i := range alpha {
-			alpha[i] = pix[4*i+1]
+		read = func() error {
+			src, err := r.Next()
+			for x, p := range src {
+				line[x] = byte(p >> 8)
+			}
+			return err
 		}
 	default:
 		return nil, invalid("the WebP image's alpha has an unknown compression")
 	}
-	unfilterAlpha(alpha, f.width, flags>>2&3)
-	return alpha, nil
+	return func(y int) ([]byte, error) {
+		line, above = above, line
+		err := read()
+		unfilterAlpha(line, above, y == 0, filter)
+		return line, err
+	}, nil
 }
 
-// unfilterAlpha undoes the prediction of alpha values in place: from the left,
-// from above, or by the gradient of both.
-func unfilterAlpha(a []byte, w int, filter byte) {
-	if filter == 0 {
-		return
-	}
-	for x := 1; x < w; x++ {
-		a[x] += a[x-1]
-	}
-	for y := w; y < len(a); y += w {
-		up, cur := a[y-w:y], a[y:y+w]
+// unfilterAlpha undoes the prediction of a row of alpha values in place: from the
+// left, from above, or by the gradient of both. The first row has the left alone.
+func unfilterAlpha(cur, up []byte, first bool, filter byte) {
+	switch {
+	case filter == 0:
+	case first:
+		for x := 1; x < len(cur); x++ {
+			cur[x] += cur[x-1]
+		}
+	default:
 		cur[0] += up[0]
-		for x := 1; x < w; x++ {
+		for x := 1; x < len(cur); x++ {
 			switch filter {
 			case 1:
 				cur[x] += cur[x-1]
