@@ -103,6 +103,8 @@ var (
 	_ vfs.Opener     = (*FS)(nil)
 	_ vfs.Walker     = (*FS)(nil)
 	_ vfs.Accesser   = (*FS)(nil)
+
+	_ vfs.DirAttrSetter = (*FS)(nil)
 )
 
 // New returns a provider. It fails with INVALID_ARGS when the configuration

@@ -42,6 +42,8 @@ type liar struct {
 	raw       func(ctx context.Context, t vfs.Target, data []byte, a vfs.Attr, o vfs.Options) (vfs.WriteResult, error)
 	open      func(ctx context.Context, t vfs.Target) (vfs.Reader, error)
 	walk      func(ctx context.Context, t vfs.Target, fn vfs.WalkFunc) error
+	dirAttr   func(ctx context.Context, t vfs.Target, a vfs.Attr, o vfs.Options) error
+	same      func(want, got vfs.Version) bool
 }
 
 // or returns the lie, or the honest method where there is none.
@@ -87,6 +89,12 @@ func (l *liar) WriteText(ctx context.Context, t vfs.Target, content string, o vf
 }
 func (l *liar) EditText(ctx context.Context, t vfs.Target, e vfs.Edit, o vfs.Options) (vfs.WriteResult, error) {
 	return or(l.edit, l.FS.EditText, l.edit != nil)(ctx, t, e, o)
+}
+func (l *liar) SetDirAttr(ctx context.Context, t vfs.Target, a vfs.Attr, o vfs.Options) error {
+	return or(l.dirAttr, l.FS.SetDirAttr, l.dirAttr != nil)(ctx, t, a, o)
+}
+func (l *liar) SameVersion(want, got vfs.Version) bool {
+	return l.same != nil && l.same(want, got)
 }
 func (l *liar) Remove(ctx context.Context, t vfs.Target, o vfs.Options) error {
 	return or(l.remove, l.FS.Remove, l.remove != nil)(ctx, t, o)
@@ -525,7 +533,7 @@ func TestLiars(t *testing.T) {
 		clauses[c.Name] = c
 		caught[c.Name] = 0
 	}
-	for _, lie := range slices.Concat(lies, writeLies) {
+	for _, lie := range slices.Concat(lies, writeLies, confineLies) {
 		t.Run(lie.name, func(t *testing.T) {
 			c, ok := clauses[lie.clause]
 			if !ok {

@@ -106,7 +106,7 @@ func Clauses() []Clause {
 	var all []Clause
 	for _, group := range [][]Clause{
 		resolveClauses, statClauses, versionClauses, readClauses, listClauses, writeClauses, guardClauses,
-		editClauses, cancelClauses, abilityClauses,
+		editClauses, cancelClauses, abilityClauses, confineClauses,
 	} {
 		all = append(all, group...)
 	}

@@ -8,13 +8,10 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/bridle-go/bridle/harness/errs"
-	"github.com/bridle-go/bridle/harness/session"
-	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 )
@@ -72,12 +69,17 @@ func self() owner {
 // live are the journals of this process.
 var live sync.Map
 
-// alive reports whether the owner may still be at work. Of another machine
-// nothing is known.
-func (o owner) alive(id string) bool {
+// foreignRest is how long a journal that another machine wrote must have rested
+// before it counts as abandoned: of its process nothing can be known, and it is
+// written before each step. A container that was replaced is such a machine.
+const foreignRest = time.Hour
+
+// alive reports whether the owner of a journal, last written a time ago, may
+// still be at work.
+func (o owner) alive(id string, rested time.Duration) bool {
 	me := self()
 	if o.Host != me.Host {
-		return true
+		return rested < foreignRest
 	}
 	if o.PID == me.PID && o.Started == me.Started {
 		_, running := live.Load(id)
@@ -144,7 +146,11 @@ func (r *run) save(ctx context.Context, j *journal) error {
 func (r *run) end(ctx context.Context, j *journal) {
 	ctx = context.WithoutCancel(ctx)
 	defer live.Delete(j.doc.ID)
-	if vfs.Remove(ctx, r.fs, j.t, j.opts) != nil && vfs.Remove(ctx, r.fs, j.t, j.opts) != nil {
+	err := vfs.Remove(ctx, r.fs, j.t, j.opts)
+	if err != nil {
+		err = vfs.Remove(ctx, r.fs, j.t, j.opts)
+	}
+	if err != nil {
 		r.forget() // it is found the next time, and has nothing left to do
 	}
 	if j.made {
@@ -250,201 +256,4 @@ func typeOf(t vfs.Type) string {
 		return isLink
 	}
 	return isOther // removed without a guard
-}
-
-// Recovery tells of an interrupted call that was finished.
-type Recovery struct {
-	ID        string    `json:"id"`
-	Operation string    `json:"operation"`
-	Began     time.Time `json:"began"`
-	// Completed tells that everything had been done; otherwise it was undone.
-	Completed bool `json:"completed"`
-	// Undone are the paths that were put back, and Problems what could not be.
-	Undone   []string `json:"undone,omitempty"`
-	Problems []string `json:"problems,omitempty"`
-}
-
-// String tells it in one line.
-func (r Recovery) String() string {
-	what := "was undone"
-	switch {
-	case r.Completed:
-		what = "was complete and has been cleaned up"
-	case len(r.Problems) > 0:
-		what = "was undone as far as possible: " + strings.Join(r.Problems, "; ")
-	}
-	return fmt.Sprintf("%s of %s was interrupted; it %s", r.Operation, r.Began.Format(time.RFC3339), what)
-}
-
-// TypeRecovered is the type of the event that logs a recovery. It is
-// ignorable.
-const TypeRecovered = "fileops/recovered"
-
-// open finishes what was interrupted in the root of a call, the first time
-// that it is used.
-func (e *Engine) open(ctx context.Context, r *run) ([]Recovery, error) {
-	key := rootKey{r.fs, r.base.Key}
-	e.mu.Lock()
-	done := e.opened[key]
-	e.mu.Unlock()
-	if done {
-		return nil, nil
-	}
-	found, err := r.recover(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	e.opened[key] = true
-	e.mu.Unlock()
-	return found, nil
-}
-
-// Recover finishes the calls that were interrupted in the root that calls of
-// this session have: all their changes were made, or those that were are taken
-// back. Operations do it themselves the first time they see a root.
-func (e *Engine) Recover(ctx context.Context, fs vfs.FileSystem, call *tool.Call) ([]Recovery, error) {
-	r, err := e.start(ctx, fs, call, "recover", true)
-	if err != nil {
-		return nil, err
-	}
-	return e.open(ctx, r)
-}
-
-func (r *run) recover(ctx context.Context) ([]Recovery, error) {
-	dir, err := r.journalDir(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names, err := r.store().List(ctx, dir)
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) || errs.CodeOf(err) == errs.NotDirectory {
-			return nil, nil
-		}
-		return nil, err
-	}
-	var found []Recovery
-	for _, name := range names {
-		if !strings.HasPrefix(name, journalPrefix) || !strings.HasSuffix(name, journalSuffix) {
-			continue
-		}
-		rec, err := r.finishJournal(ctx, dir, name)
-		if err != nil {
-			return found, err
-		}
-		if rec != nil {
-			found = append(found, *rec)
-		}
-	}
-	return found, nil
-}
-
-// finishJournal takes a journal over, unless its owner is at work.
-func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, error) {
-	j := &journal{dir: dir, opts: r.store().options()}
-	var err error
-	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, name), vfs.ResolveOptions{}); err != nil {
-		return nil, err
-	}
-	b, err := r.fs.ReadBytes(ctx, j.t, maxJournal)
-	if errors.Is(err, errs.NotFound) {
-		return nil, nil // somebody else has finished it
-	}
-	if err != nil {
-		return nil, err
-	}
-	if json.Unmarshal(b.Data, &j.doc) != nil || j.doc.Version != 1 || journalPrefix+j.doc.ID+journalSuffix != name {
-		return nil, nil // not of this form: not ours to judge
-	}
-	if j.doc.Owner.alive(j.doc.ID) {
-		return nil, nil
-	}
-	// Of several who find it, one takes it over.
-	live.Store(j.doc.ID, true)
-	defer live.Delete(j.doc.ID)
-	j.doc.Owner = self()
-	claim := j.opts
-	claim.Guard = vfs.ReplaceIfVersion(b.Version)
-	data, err := json.Marshal(j.doc)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.put(ctx, j.t, data, vfs.Attr{}, claim); err != nil {
-		if errs.CodeOf(err) == errs.StaleVersion {
-			return nil, nil
-		}
-		return nil, err
-	}
-	rec := &Recovery{ID: j.doc.ID, Operation: j.doc.Operation, Began: j.doc.Created, Completed: j.doc.Complete}
-	if !j.doc.Complete {
-		r.journal = j
-		r.takeBack(ctx, j, func(_ int, u Record, err error) {
-			if err != nil {
-				rec.Problems = append(rec.Problems, err.Error())
-				return
-			}
-			rec.Undone = append(rec.Undone, r.rel(u.Path))
-		})
-		r.journal = nil
-	}
-	if err := r.close(ctx, j); err != nil {
-		rec.Problems = append(rec.Problems, err.Error())
-	}
-	r.logRecovery(*rec)
-	return rec, nil
-}
-
-// takeBack undoes the records of a journal, newest first, and strikes each out
-// once it is dealt with. It calls done with the number of each, from 1.
-func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec Record, err error)) {
-	for len(j.doc.Records) > 0 {
-		n := len(j.doc.Records)
-		u := j.doc.Records[n-1]
-		err := r.undo(ctx, u, false)
-		if err != nil {
-			// What was put out of sight may be all that is left.
-			j.keepAside(u.Gone)
-			j.keepAside(u.Aside)
-			err = errors.New(err.Error() + whereKept(u))
-		}
-		done(n, u, err)
-		j.doc.Records = j.doc.Records[:n-1]
-		if len(j.doc.Records) == 0 {
-			j.doc.Complete = true
-		}
-		// A record that stays in the file is undone already: that is noticed.
-		_ = r.save(ctx, j)
-	}
-}
-
-// whereKept says where what was there before a change is to be found.
-func whereKept(u Record) string {
-	switch {
-	case u.Before.BackupID != "":
-		return fmt.Sprintf(" (what was there before is backup %s in %s)", u.Before.BackupID, vfs.DisplayName(u.Before.BackupDir))
-	case u.Aside != "":
-		return fmt.Sprintf(" (what was there before may be in %s)", vfs.DisplayName(u.Aside))
-	}
-	return ""
-}
-
-func (j *journal) keepAside(aside string) {
-	kept := j.doc.Scratch[:0]
-	for _, p := range j.doc.Scratch {
-		if p != aside {
-			kept = append(kept, p)
-		}
-	}
-	j.doc.Scratch = kept
-}
-
-func (r *run) logRecovery(rec Recovery) {
-	s := r.call.Session()
-	if s == nil {
-		return
-	}
-	if data, err := json.Marshal(rec); err == nil {
-		// The outcome tells it too; a log that takes no more says so itself.
-		_, _ = s.Append(session.Event{Type: TypeRecovered, Data: data, Ignorable: true})
-	}
 }

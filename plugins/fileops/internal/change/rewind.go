@@ -8,7 +8,6 @@ import (
 	"iter"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
@@ -228,121 +227,6 @@ func (c *RewindChange) describe(r *run) {
 	default:
 		c.Action, c.BackupID = "restore", c.rec.Before.BackupID
 	}
-}
-
-// imagined is the tree as it would be in the middle of a rewind.
-type imagined struct {
-	r     *run
-	at    map[string]State
-	moves []Rename // directories that would have moved back
-}
-
-// state is what would be at a path.
-func (m *imagined) state(ctx context.Context, physical string) (State, error) {
-	if s, ok := m.at[physical]; ok {
-		return s, nil
-	}
-	now, err := m.r.examine(ctx, m.onDisk(physical))
-	if err != nil {
-		return State{}, err
-	}
-	if now.Type == isDir {
-		_, now.Content, err = m.r.compareTrees(ctx, now.t, now.t, false)
-	}
-	return now.State, err
-}
-
-// onDisk is where a path of the imagined tree is now.
-func (m *imagined) onDisk(physical string) string {
-	for _, mv := range slices.Backward(m.moves) {
-		if below, ok := strings.CutPrefix(physical, mv.To+"/"); ok {
-			physical = mv.From + "/" + below
-		}
-	}
-	return physical
-}
-
-// undo takes a change back in the mind, and says whether there is anything
-// to do, and why it could not be done.
-func (m *imagined) undo(ctx context.Context, rec Record, force bool) (bool, error) {
-	now, err := m.state(ctx, rec.Path)
-	if err != nil {
-		return true, err
-	}
-	if rec.From == "" && now.same(rec.Before) {
-		return false, nil
-	}
-	if err := m.restorable(ctx, rec); err != nil {
-		return true, err
-	}
-	if !now.same(rec.After) && !m.touchedBelow(rec) {
-		if !force {
-			return true, errConflict
-		}
-		if now.Type == isDir || now.Type == isOther {
-			return true, fmt.Errorf("there is a %s now", now.Type)
-		}
-	}
-	if rec.From != "" {
-		source, err := m.state(ctx, rec.From)
-		if err != nil {
-			return true, err
-		}
-		if source.Type != isAbsent {
-			return true, fmt.Errorf("there is something at %s, where it came from", m.r.rel(rec.From))
-		}
-		m.at[rec.From] = now
-		if now.Type == isDir {
-			m.moveBelow(rec)
-		}
-	}
-	m.at[rec.Path] = rec.Before
-	return true, nil
-}
-
-// touchedBelow reports whether what would be below a copied directory by then
-// was put back already, so that its content now says nothing.
-func (m *imagined) touchedBelow(rec Record) bool {
-	if rec.After.Type != isDir {
-		return false
-	}
-	for p := range m.at {
-		if strings.HasPrefix(p, rec.Path+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// moveBelow moves what is known of a directory's content with it.
-func (m *imagined) moveBelow(rec Record) {
-	m.moves = append(m.moves, Rename{From: rec.Path, To: rec.From})
-	for p, s := range m.at {
-		if below, ok := strings.CutPrefix(p, rec.Path+"/"); ok {
-			delete(m.at, p)
-			m.at[rec.From+"/"+below] = s
-		}
-	}
-}
-
-// restorable makes sure that what was there before is still kept.
-func (m *imagined) restorable(ctx context.Context, rec Record) error {
-	switch rec.Before.Type {
-	case isDir:
-		return errors.New("it replaced a directory, of which nothing is kept")
-	case isFile:
-		if rec.Before.BackupID == "" {
-			return errors.New("no backup was made of what was there before")
-		}
-		b, err := m.r.keeper.Find(ctx, rec.Path, m.onDisk(rec.Before.BackupDir), rec.Before.BackupID)
-		if err == nil {
-			err = m.r.keeper.Verify(ctx, b)
-		}
-		if err != nil {
-			return backupFault(err)
-		}
-	}
-	return nil
 }
 
 // carryOut makes the planned changes, with a journal: a rewind that is killed
