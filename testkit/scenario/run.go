@@ -45,8 +45,9 @@ type Composer func(Setup) ([]plug.Plugin, error)
 // Config says how scenarios are run. The zero value works.
 type Config struct {
 	// Dir is where the scenarios' folders are made and removed again. Default:
-	// the user's cache directory, else the current one; never a temp
-	// directory, because sandboxed sessions may write those.
+	// the user's cache directory, else the current one. Sandboxed sessions may
+	// write temp directories, so those are taken only where there is no other
+	// place, and for scenarios without a sandbox.
 	Dir string
 }
 
@@ -57,7 +58,7 @@ func Run(ctx context.Context, s Scenario, compose Composer, config Config) Outco
 	if s.unusable {
 		return out
 	}
-	w, err := newWorld(config.Dir)
+	w, err := newWorld(config.Dir, s.Compose.Sandbox != nil)
 	if err != nil {
 		out.fail("workspace", "a folder to play in", err.Error())
 		return out

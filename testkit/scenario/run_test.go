@@ -336,8 +336,12 @@ func TestDefaultFolder(t *testing.T) {
 	if !out.Pass {
 		t.Fatalf("differences:\n%s", text(out))
 	}
-	if rel, err := filepath.Rel(os.TempDir(), workspace); err == nil && filepath.IsLocal(rel) {
-		t.Errorf("the workspace %s is in the temp directory", workspace)
+	inTemp := func(path string) bool {
+		rel, err := filepath.Rel(os.TempDir(), path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if inTemp(workspace) != inTemp(cwd) {
+		t.Errorf("the workspace is %s, and the current directory %s", workspace, cwd)
 	}
 	if after, _ := filepath.Glob(filepath.Join(cwd, "*")); len(after) != len(before) {
 		t.Errorf("left behind: %v, before there was %v", after, before)
@@ -358,4 +362,28 @@ func text(out scenario.Outcome) string {
 		b.WriteString(d.String() + "\n")
 	}
 	return b.String()
+}
+
+// TestNoFolderButTemp plays where there is nothing but a temp directory: only
+// what has no sandbox.
+func TestNoFolderButTemp(t *testing.T) {
+	home := t.TempDir()
+	if rel, err := filepath.Rel(os.TempDir(), home); err != nil || !filepath.IsLocal(rel) {
+		t.Skipf("%s is not in %s", home, os.TempDir())
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", home)
+	t.Chdir(home)
+	for composed, want := range map[string]bool{`{}`: true, `{"sandbox":{"mode":"read-only"}}`: false} {
+		all, err := scenario.Load(strings.NewReader(`[{"compose":` + composed + `,"steps":[{"call":"where"}],"expect":[null]}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := scenario.Run(t.Context(), all[0], toys, scenario.Config{}); out.Pass != want {
+			t.Errorf("%s: passed is %v\n%s", composed, out.Pass, text(out))
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(home, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
 }

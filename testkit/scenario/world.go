@@ -25,8 +25,12 @@ type world struct {
 
 // newWorld makes the folders below parent; "" chooses a parent that is not a
 // temp directory, because those may be written by every sandboxed session.
-func newWorld(parent string) (*world, error) {
+// Where there is none, sandboxed tells whether a temp directory will do.
+func newWorld(parent string, sandboxed bool) (*world, error) {
 	root, err := makeRoot(parent)
+	if err != nil && parent == "" && !sandboxed {
+		root, err = os.MkdirTemp("", rootPattern)
+	}
 	if err != nil {
 		return nil, err
 	}
