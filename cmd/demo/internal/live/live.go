@@ -256,7 +256,7 @@ func (v *View) result(r session.ToolResult) {
 			code = r.Error.Code
 		}
 		shown := d.PresentCall(c.Arguments)
-		shown.Text = llm.Message{Content: content}.Text()
+		shown.Text = render.Readable(llm.Message{Content: content}.Text())
 		v.render.Failure(shown, code)
 	}
 	v.wait("waiting")

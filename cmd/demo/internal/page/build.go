@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +112,11 @@ func (b *builder) event(e session.Event) {
 	case session.TypeRequestContext, session.TypeTitle, session.TypeInboxSpliced, session.TypeObserved:
 		// The page's head, the messages and the cards show what these say.
 	default:
-		b.note("event " + e.Type)
+		t := b.current()
+		if t.others == nil {
+			t.others = map[string]int{}
+		}
+		t.others[term.Line(e.Type)]++
 	}
 }
 
@@ -125,16 +131,53 @@ func with[T any](b *builder, e session.Event, use func(T)) {
 	use(body)
 }
 
-func (b *builder) add(i *item) *item {
+// current returns the turn that runs, or what stands for none.
+func (b *builder) current() *turn {
 	if b.turn == nil {
 		b.turn = &turn{}
 		b.page.Turns = append(b.page.Turns, b.turn)
 	}
-	b.turn.Items = append(b.turn.Items, i)
+	return b.turn
+}
+
+func (b *builder) add(i *item) *item {
+	t := b.current()
+	t.Items = append(t.Items, i)
 	return i
 }
 
-func (b *builder) note(text string) { b.add(&item{Kind: kindNote, Text: term.Line(text)}) }
+func (b *builder) note(text string) { b.add(&item{Kind: kindNote, Text: plain(term.Line(text))}) }
+
+func plain(text string) []part {
+	if text == "" {
+		return nil
+	}
+	return []part{{Text: text}}
+}
+
+// parts tells the blocks of code in what a model says from the prose: they
+// stand between lines of three backticks.
+func parts(text string) []part {
+	var out []part
+	var lines []string
+	code := false
+	flush := func() {
+		if t := strings.Trim(strings.Join(lines, "\n"), "\n"); t != "" {
+			out = append(out, part{code, t})
+		}
+		lines = nil
+	}
+	for l := range strings.SplitSeq(shown(text), "\n") {
+		if strings.HasPrefix(strings.TrimLeft(l, " "), "```") {
+			flush()
+			code = !code
+			continue
+		}
+		lines = append(lines, l)
+	}
+	flush()
+	return out
+}
 
 func (b *builder) beginTurn(n int, at int64) {
 	b.turns++
@@ -169,7 +212,8 @@ func (b *builder) userMessage(m llm.Message) {
 			i.Who += " from " + term.Line(m.Source.Plugin)
 		}
 	}
-	i.Text, i.Images = b.content(m.Content)
+	text, images := b.content(m.Content)
+	i.Text, i.Images = plain(text), images
 	b.add(i)
 }
 
@@ -208,10 +252,10 @@ func (b *builder) chunk(c llm.Chunk, at int64) {
 // dropAnswer keeps what was streamed of an answer that never became a message.
 func (b *builder) dropAnswer() {
 	if b.answer.mind.Len() > 0 {
-		b.add(&item{Kind: kindReasoning, Who: "reasoning", Text: shown(b.answer.mind.String()), Broken: true})
+		b.add(&item{Kind: kindReasoning, Who: "reasoning", Text: plain(shown(b.answer.mind.String())), Broken: true})
 	}
 	if b.answer.text.Len() > 0 {
-		b.add(&item{Kind: kindText, Who: "model", Text: shown(b.answer.text.String()), Broken: true})
+		b.add(&item{Kind: kindText, Who: "model", Text: parts(b.answer.text.String()), Broken: true})
 	}
 	b.answer = answer{}
 }
@@ -243,10 +287,10 @@ func (b *builder) message(m session.AssistantMessage, at int64) {
 		switch block.Type {
 		case llm.ReasoningBlock:
 			if block.Text != "" {
-				add(&item{Kind: kindReasoning, Who: "reasoning", Text: shown(block.Text)})
+				add(&item{Kind: kindReasoning, Who: "reasoning", Text: plain(shown(block.Text))})
 			}
 		case llm.TextBlock:
-			add(&item{Kind: kindText, Who: "model", Text: shown(block.Text)})
+			add(&item{Kind: kindText, Who: "model", Text: parts(block.Text)})
 		case llm.ToolCallBlock:
 			add(b.newCall(block))
 		case llm.ImageBlock:
@@ -264,7 +308,7 @@ func (b *builder) message(m session.AssistantMessage, at int64) {
 func (b *builder) retry(r agent.RetryEvent, at int64) {
 	b.dropAnswer()
 	wait := time.Duration(r.DelayMS) * time.Millisecond
-	b.add(&item{Kind: kindRetry, Who: "retry", Text: term.Line(r.Message),
+	b.add(&item{Kind: kindRetry, Who: "retry", Text: plain(term.Line(r.Message)),
 		Note: fmt.Sprintf("attempt %d failed; the next one after %v", r.Attempt, wait)})
 	b.answer.asked = at + r.DelayMS
 }
@@ -287,6 +331,13 @@ func (b *builder) header(h session.RequestHeader) {
 
 func (b *builder) finish() {
 	b.dropAnswer()
+	for _, t := range b.page.Turns {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(t.others)) {
+			names = append(names, fmt.Sprintf("%s (%d)", name, t.others[name]))
+		}
+		t.Others = strings.Join(names, ", ")
+	}
 	log, p := b.src.Log, b.page
 	p.ID, p.Cwd = term.Line(log.Header.ID), term.Line(log.Header.Cwd)
 	p.Title = term.Line(log.State.Title())
@@ -306,7 +357,7 @@ func (b *builder) finish() {
 	add("began", p.Began)
 	add("workspace", p.Cwd)
 	add("model", p.Model)
-	work := fmt.Sprintf("%d turns, %d steps, %d tool calls", b.turns, b.steps, b.made)
+	work := plural(b.turns, "turn") + ", " + plural(b.steps, "step") + ", " + plural(b.made, "tool call")
 	if b.failed > 0 {
 		work += fmt.Sprintf(", %d of them failed", b.failed)
 	}
@@ -323,6 +374,13 @@ func pretty(text string) string {
 		text = b.String()
 	}
 	return shown(text)
+}
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return live.Count(int64(n)) + " " + what
 }
 
 func date(ms int64) string { return time.UnixMilli(ms).UTC().Format("2 January 2006, 15:04:05 UTC") }

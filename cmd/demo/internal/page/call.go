@@ -89,10 +89,7 @@ func (c *call) show(card tool.Card) {
 	case card.Kind == tool.DiffCard && !c.Failed && len(card.Diffs) > 0:
 		c.diff(card)
 	default:
-		text := c.Seen
-		if !c.Failed {
-			text = shown(render.Readable(card.Text))
-		}
+		text := shown(render.Readable(card.Text))
 		if c.Failed || text == c.Seen {
 			c.Seen = "" // the card shows it
 		}

@@ -34,6 +34,10 @@ type turn struct {
 	// End says how the turn ended where it did not complete.
 	End   string
 	Items []*item
+	// Others names the events that this package knows nothing of.
+	Others string
+
+	others map[string]int
 }
 
 // The kinds of item.
@@ -51,12 +55,18 @@ const (
 type item struct {
 	Kind string
 	Who  string
-	Text string
+	Text []part
 	Note string // times and tokens
 	// Broken marks what came of an attempt that failed.
 	Broken bool
 	Images []image
 	Call   *call
+}
+
+// part is a piece of a text: prose, or a block of code.
+type part struct {
+	Code bool
+	Text string
 }
 
 type image struct {

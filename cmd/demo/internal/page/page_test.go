@@ -121,7 +121,7 @@ func TestThePageTellsEverything(t *testing.T) {
 	for _, want := range []string{
 		"<title>Größe &amp; &lt;b&gt;</title>",
 		"<dt>session</dt><dd>s-1</dd>", "<dd>14 November 2023, 22:13:20 UTC</dd>", "<dd>/w</dd>",
-		"1 turns, 1 steps, 1 tool calls, 1 of them failed", "1,234 tokens in, 5 out",
+		"1 turn, 1 step, 1 tool call, 1 of them failed", "1,234 tokens in, 5 out",
 		"system prompt and 1 tools (initial)",
 		"sandbox mode: workspace-write",
 		`<section id="turn-1">`, "22:13:21 UTC · 16.0 s",
@@ -138,7 +138,7 @@ func TestThePageTellsEverything(t *testing.T) {
 		`<div class="card failed">`, `<span class="code-bad">Größe &amp; &lt;b&gt;</span>`, "Error: Größe",
 		"no result",
 		"The turn ended: error: X: Größe",
-		"event somebody/else",
+		"other events: somebody/else (1)",
 	} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
@@ -209,6 +209,17 @@ type gallery struct {
 }
 
 func (g *gallery) Read(context.Context, attachment.Ref) ([]byte, error) { return g.data, g.err }
+
+func TestBlocksOfCode(t *testing.T) {
+	m := llm.Message{Role: llm.Assistant, Source: llm.Source{Kind: llm.FromModel}, ID: "m", Content: []llm.Block{llm.Text("Look:\n\n```go\na < b\n\n  c\n```\nThat is all, but for\n```\nan open one")}}
+	got := write(t, page.Source{Log: logOf(t, session.AssistantMessage{Turn: 1, Step: 1, Message: m}.Event(nil)), Lookup: tools(t)})
+	want := `<div class="said">Look:</div><pre class="block">a &lt; b
+
+  c</pre><div class="said">That is all, but for</div><pre class="block">an open one</pre>`
+	if !strings.Contains(got, want) {
+		t.Errorf("the page does not have\n%s\nbut\n%s", want, got[strings.Index(got, "<main>"):])
+	}
+}
 
 func TestImagesArePartOfThePage(t *testing.T) {
 	message := func(ref attachment.Ref) *session.Log {
