@@ -200,13 +200,13 @@ func SetDirAttr(ctx context.Context, fs FileSystem, t Target, attr Attr, opts Op
 
 // SameVersion reports whether a guard that demands want would hold on the
 // content that got was read from. A provider that is no [VersionComparer] has
-// one version for one content.
+// one version for one content; one that is may have versions that prove
+// nothing, which are not the same even as themselves.
 func SameVersion(fs FileSystem, want, got Version) bool {
-	if want == got {
-		return true
+	if v, ok := As[VersionComparer](fs); ok {
+		return v.SameVersion(want, got)
 	}
-	v, ok := As[VersionComparer](fs)
-	return ok && v.SameVersion(want, got)
+	return want == got
 }
 
 // Rename moves a file, symlink or directory; see [Renamer].

@@ -134,6 +134,7 @@ type ops struct {
 	cfg Config
 	params
 	engine *change.Engine
+	known  *knownFiles
 }
 
 func register(cfg Config, p params) error {
@@ -143,7 +144,7 @@ func register(cfg Config, p params) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	o := &ops{cfg: cfg, params: p}
+	o := &ops{cfg: cfg, params: p, known: new(knownFiles)}
 	o.engine = o.newEngine()
 	if cfg.BackupToolChanges {
 		o.engine.Listen(p.Scope, p.FS)

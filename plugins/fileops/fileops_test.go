@@ -430,3 +430,43 @@ func cloneObject(o object) object {
 	}
 	return c
 }
+
+// TestHundredThousandEntries proves that what comes back of a huge directory is
+// bounded, and that the bounds are told.
+func TestHundredThousandEntries(t *testing.T) {
+	const n = 100_000
+	files := make(map[string]string, n)
+	for i := range n {
+		files[fmt.Sprintf("f%05d.txt", i)] = "x\n"
+	}
+	d := inMemory(t, fileops.Config{}, files)
+	for _, c := range []struct {
+		op     string
+		config object
+		want   object
+		size   int // of the result at most
+	}{
+		{"list_directory", nil, object{"total_entries": float64(n), "returned_entries": 50.0, "next_offset": 50.0}, 10_000},
+		{"list_directory", object{"offset": n - 1, "verbose": true}, object{"returned_entries": 1.0, "truncated": false}, 1_000},
+		{"list_directory", object{"page_size": n}, object{"returned_entries": 200.0}, 30_000},
+		{"file_tree", nil, object{"truncated": true, "scan_truncated": false}, 30_000},
+		{"file_tree", object{"stats_scope": "scanned"}, object{"scan_truncated": true, "scanned_files": 20_000.0, "stats_complete": false}, 30_000},
+		{"file_tree", object{"max_chars": 1 << 40, "max_scanned_files": 2 * n, "stats_scope": "scanned", "include_stats": true},
+			object{"scanned_files": float64(n), "stats_complete": true}, 300_000},
+		{"search_files", object{"query": "x"}, object{"total_matches": 200.0, "truncated_reason": "max_results was reached"}, 50_000},
+		{"search_files", object{"query": "x", "output_mode": "count", "max_files": 1}, object{"searched_files": 50_000.0, "total_matches": 50_000.0, "truncated_reason": "max_scanned_files was reached"}, 1_000},
+		{"search_files", object{"query": "nothing", "max_scanned_files": 2 * n}, object{"searched_files": float64(n), "truncated": false}, 1_000},
+	} {
+		got := result(t, d, c.op, ".", c.config)
+		have := object{}
+		for k := range c.want {
+			have[k] = got[k]
+		}
+		if diff := cmp.Diff(c.want, have); diff != "" {
+			t.Errorf("%s %v (-want +got):\n%s", c.op, c.config, diff)
+		}
+		if data, err := json.Marshal(got); err != nil || len(data) > c.size {
+			t.Errorf("%s %v: the result has %d bytes: %v", c.op, c.config, len(data), err)
+		}
+	}
+}

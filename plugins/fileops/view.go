@@ -177,12 +177,39 @@ func (r *request) view(ctx context.Context, t vfs.Target, req textview.Request) 
 	if errs.CodeOf(err) != errs.TooLarge {
 		return textview.View{}, "", err
 	}
+	return r.viewLarge(ctx, t, req)
+}
+
+// viewLarge reads a window of a file that is too large to be read at once. A
+// version that proves the content unchanged spares reading all of it again.
+func (r *request) viewLarge(ctx context.Context, t vfs.Target, req textview.Request) (textview.View, vfs.Version, error) {
 	file, err := vfs.Open(ctx, r.fs, t)
 	if err != nil {
 		return textview.View{}, "", err
 	}
-	v, err := textview.Read(ctx, file, file.Size(), req)
-	return v, file.Version(), errors.Join(notText(t, err), file.Close())
+	version := file.Version()
+	before := r.known.of(r.fs, t.Key, version)
+	v, facts, err := textview.ReadAgain(ctx, file, file.Size(), req, before)
+	// Who writes into the file meanwhile gives it another version.
+	unchanged := facts != nil && r.isStill(ctx, t, version)
+	if before != nil && !unchanged && ctx.Err() == nil {
+		v, _, err = textview.ReadAgain(ctx, file, -1, req, nil)
+	}
+	if unchanged {
+		r.known.keep(t.Key, version, facts)
+	}
+	return v, version, errors.Join(notText(t, err), file.Close())
+}
+
+// isStill reports whether the file is proved to have the content that the
+// version is of.
+func (r *request) isStill(ctx context.Context, t vfs.Target, version vfs.Version) bool {
+	file, err := vfs.Open(ctx, r.fs, t)
+	if err != nil {
+		return false
+	}
+	same := vfs.SameVersion(r.fs, version, file.Version())
+	return file.Close() == nil && same
 }
 
 func notText(t vfs.Target, err error) error {

@@ -139,13 +139,6 @@ func TestRollback(t *testing.T) {
 	check("\xef\xbb\xbfone\r\ntwo\x00\n", 0o751)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCopyKeeps compares bytes, modes, times and symlinks of a copied tree,
 // and of one moved across devices.
 func TestCopyKeeps(t *testing.T) {

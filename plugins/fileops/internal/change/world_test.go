@@ -340,3 +340,10 @@ func (d devices) Rename(ctx context.Context, from, to vfs.Target, replace bool, 
 	}
 	return d.faulty.Rename(ctx, from, to, replace, o)
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

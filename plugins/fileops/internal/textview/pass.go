@@ -55,24 +55,28 @@ const (
 // pass reads a file once. A file of one block is handled in place; a longer
 // one goes through a pipeline, since hashing takes as long as all the rest
 // together.
-func pass(ctx context.Context, file io.ReaderAt, size int64, c collector) (totals, error) {
-	p := counter{c: c}
+func pass(ctx context.Context, file io.ReaderAt, size int64, c collector) (*Facts, error) {
+	p := counter{c: c, apart: blockSize * spacing(size)}
 	sum := sha256.New()
 	first := make([]byte, firstBlock(size))
 	n, more, err := readBlock(file, first, 0, size)
 	if err != nil {
-		return totals{}, err
+		return nil, err
 	}
 	if err := errors.Join(ctx.Err(), p.add(first[:n])); err != nil {
-		return totals{}, err
+		return nil, err
 	}
 	sum.Write(first[:n])
 	if more {
 		if err := p.pipeline(ctx, file, size, sum); err != nil {
-			return totals{}, err
+			return nil, err
 		}
 	}
-	return p.finish(sum)
+	t, err := p.finish(sum)
+	if err != nil {
+		return nil, err
+	}
+	return &Facts{t, p.marks}, nil
 }
 
 func firstBlock(size int64) int64 {
@@ -159,6 +163,9 @@ type counter struct {
 	kept int
 	t    totals
 	last byte
+	// marks are left at least this many bytes apart.
+	marks []position
+	apart int64
 	// begun are the places after the last two line feeds, the later first.
 	begun [2]position
 }
@@ -177,6 +184,9 @@ func (p *counter) add(b []byte) error {
 	}
 	p.c.block(b, p.at)
 	p.at = p.at.after(b)
+	if next := p.apart * int64(len(p.marks)+1); p.at.bytes >= next {
+		p.marks = append(p.marks, p.at)
+	}
 	if k := bytes.LastIndexByte(b, '\n'); k >= 0 {
 		p.begun[1] = p.begun[0]
 		p.begun[0] = p.at.before(b[k+1:])

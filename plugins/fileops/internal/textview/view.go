@@ -128,10 +128,18 @@ func (e *RangeError) Error() string {
 // Read returns the window of a file of the given size, which is the number of
 // bytes to read at most; a negative size reads to the end.
 func Read(ctx context.Context, file io.ReaderAt, size int64, req Request) (View, error) {
+	v, _, err := ReadAgain(ctx, file, size, req, nil)
+	return v, err
+}
+
+// ReadAgain is Read for a file about which something may be known already:
+// with facts it reads the window alone. It returns the facts, also with a
+// [RangeError].
+func ReadAgain(ctx context.Context, file io.ReaderAt, size int64, req Request, facts *Facts) (View, *Facts, error) {
 	if req.Mode == "" {
 		req.Mode = Line
 	}
-	var c collector
+	var c window
 	switch {
 	case req.Mode == Byte:
 		c = &byteWindow{offset: req.Offset, limit: span(req.Limit)}
@@ -142,15 +150,21 @@ func Read(ctx context.Context, file io.ReaderAt, size int64, req Request) (View,
 	default:
 		c = newLineWindow(req)
 	}
-	t, err := pass(ctx, file, size, c)
-	if err != nil {
-		return View{}, err
+	var err error
+	if facts != nil {
+		err = facts.window(ctx, file, c)
+	} else {
+		facts, err = pass(ctx, file, size, c)
 	}
+	if err != nil {
+		return View{}, nil, err
+	}
+	t := facts.t
 	v := View{Mode: req.Mode, TotalBytes: t.bytes, TotalChars: t.chars, TotalLines: t.lines, SHA256: t.sha256}
 	if err := c.finish(t, &v); err != nil {
-		return View{}, err
+		return View{}, facts, err
 	}
-	return v, nil
+	return v, facts, nil
 }
 
 func span(limit int64) int64 {
