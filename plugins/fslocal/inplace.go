@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -121,6 +122,7 @@ func (c *recoveryCopy) drop() {
 	c.staged.drop()
 	if c.close {
 		c.in.Close()
+		removeRecovery(c.where)
 	}
 }
 
@@ -132,12 +134,10 @@ func (p *place) keepCopy(ctx context.Context, file *file, size int64, next []byt
 	c.staged, err = p.fs.stageIn(ctx, p.dir, p.name, "old", 0o600)
 	if err != nil && unstageable(err) {
 		c.where, c.close = p.fs.recovery, true
-		dir, dirErr := openRecovery(p.fs.recovery)
-		if dirErr != nil {
-			return nil, dirErr
-		}
-		if c.staged, err = p.fs.stageIn(ctx, dir, p.path, "old", 0o600); err != nil {
-			dir.Close()
+		// Another process may remove the directory, empty, just after it was
+		// opened here.
+		for tries := 0; tries == 0 || errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
+			c.staged, err = p.stageInRecovery(ctx)
 		}
 	}
 	if err != nil {
@@ -148,6 +148,18 @@ func (p *place) keepCopy(ctx context.Context, file *file, size int64, next []byt
 		return nil, err
 	}
 	return c, nil
+}
+
+func (p *place) stageInRecovery(ctx context.Context) (*staged, error) {
+	dir, err := openRecovery(p.fs.recovery)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.fs.stageIn(ctx, dir, p.path, "old", 0o600)
+	if err != nil {
+		dir.Close()
+	}
+	return s, err
 }
 
 func (p *place) fillCopy(ctx context.Context, to *staged, file *file, size int64, next []byte) error {
@@ -217,6 +229,7 @@ func (p *place) restore() (bool, error) {
 	if err != nil {
 		return false, nil // somebody else's: not ours to believe
 	}
+	defer removeRecovery(p.fs.recovery)
 	defer dir.Close()
 	return p.restoreFrom(dir, p.path)
 }
@@ -339,6 +352,14 @@ func readPage(f *file, buf []byte, off, end int64) (int, error) {
 		err = nil
 	}
 	return got, err
+}
+
+// removeRecovery removes the recovery directory with the last copy in it, if it
+// is ours to remove; while there is another copy this fails, as it should.
+func removeRecovery(path string) {
+	if path == defaultRecoveryDir() {
+		_ = os.Remove(path)
+	}
 }
 
 // openRecovery opens the recovery directory, and makes it where it is missing.
