@@ -50,7 +50,8 @@ type Event struct {
 	// Time is when it happened, in Unix milliseconds. The log assigns it.
 	Time int64
 	// Data is a JSON object whose shape the type decides. It is written as it
-	// is, so it must be on one line.
+	// is, so it must be on one line. An event of a type that is not a core one
+	// may have another value, or nil for none.
 	Data json.RawMessage
 	// SourceEventSeqs numbers the events that this one was made from.
 	SourceEventSeqs []int64
@@ -81,7 +82,9 @@ func (e Event) appendJSON(dst []byte, numbered bool) []byte {
 		o.Int("seq", e.Seq)
 		o.Int("time", e.Time)
 	}
-	o.Raw("data", e.Data)
+	if e.Data != nil {
+		o.Raw("data", e.Data)
+	}
 	if e.SourceEventSeqs != nil {
 		o.Ints("sourceEventSeqs", e.SourceEventSeqs)
 	}
@@ -110,7 +113,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 }
 
 // ParseEvent reads one event that is not a packed row. The number and the
-// time may be missing and are zero then. Type and data must be there.
+// time may be missing and are zero then. The type must be there.
 func ParseEvent(line []byte) (Event, error) {
 	if err := jsonx.Check(line); err != nil {
 		return Event{}, err
@@ -142,9 +145,6 @@ func eventOf(fields []jsonx.Field) (e Event, given numbering, err error) {
 		case "time":
 			to, given.time = &e.Time, true
 		case "data":
-			if f.Value[0] != '{' {
-				return e, given, fmt.Errorf("the field %q is not an object", f.Name)
-			}
 			e.Data = f.Value
 			continue
 		case "sourceEventSeqs":
@@ -168,9 +168,6 @@ func eventOf(fields []jsonx.Field) (e Event, given numbering, err error) {
 	}
 	if e.Type == "" {
 		return e, given, fmt.Errorf("the field %q is missing", "type")
-	}
-	if e.Data == nil {
-		return e, given, fmt.Errorf("the field %q is missing", "data")
 	}
 	return e, given, nil
 }

@@ -1,26 +1,40 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/internal/jsonx"
 	"github.com/bridle-go/bridle/harness/llm"
 )
 
-// logOnly reports whether an event says itself that no fold depends on it: by
-// the field "logOnly", or by a surface operation that leaves the list of
-// messages alone.
-func logOnly(e Event) bool {
-	return e.SurfaceOp == SurfaceNone || e.SurfaceOp == "log-only" || string(e.Extra["logOnly"]) == "true"
+// LogOnly reports whether the event says itself that no fold depends on it: by
+// a field "logOnly" that is true, or by a surface operation that leaves the
+// list of messages alone. Writers spell both with and without a hyphen.
+func (e Event) LogOnly() bool {
+	if e.SurfaceOp == SurfaceNone || isLogOnly(string(e.SurfaceOp)) {
+		return true
+	}
+	for name, value := range e.Extra {
+		if isLogOnly(name) && string(value) == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+func isLogOnly(word string) bool {
+	return strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(word), "logOnly")
 }
 
 // accept reports why a log cannot hold the event: an unknown type that is
 // not ignorable, or a body without what its type needs. The decoded body is
 // nil where no fold needs it.
 func accept(e Event, extra []string) (body any, err error) {
-	if e.SurfaceOp != "" && e.SurfaceOp != SurfaceAppend && !logOnly(e) && !e.Ignorable {
+	if e.SurfaceOp != "" && e.SurfaceOp != SurfaceAppend && !e.LogOnly() && !e.Ignorable {
 		return nil, &errs.Error{Code: UnknownEvent, Message: fmt.Sprintf(
 			"the surface operation %q of the %s event is unknown here, so the messages would not be what they were", e.SurfaceOp, e.Type)}
 	}
@@ -69,9 +83,9 @@ func accept(e Event, extra []string) (body any, err error) {
 	case TypeObserved:
 		return need(e, new(Observed), "key", "state")
 	case TypeApprovalAsked, TypeApprovalDecided, TypeEndSeed:
-		return nil, nil
+		return nil, hasBody(e)
 	}
-	if e.Ignorable || logOnly(e) || slices.Contains(extra, e.Type) {
+	if e.Ignorable || e.LogOnly() || slices.Contains(extra, e.Type) {
 		return nil, nil
 	}
 	return nil, &errs.Error{Code: UnknownEvent, Message: fmt.Sprintf(
@@ -80,6 +94,9 @@ func accept(e Event, extra []string) (body any, err error) {
 
 // need decodes the event's data into body and reports a missing field.
 func need(e Event, body any, names ...string) (any, error) {
+	if err := hasBody(e); err != nil {
+		return nil, err
+	}
 	fields, err := jsonx.Split(nil, e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Type, err)
@@ -93,4 +110,16 @@ func need(e Event, body any, names ...string) (any, error) {
 		return nil, err
 	}
 	return body, nil
+}
+
+// hasBody reports why an event of a core type has no body. What other events
+// carry is their owner's.
+func hasBody(e Event) error {
+	switch {
+	case e.Data == nil:
+		return fmt.Errorf("%s: the field %q is missing", e.Type, "data")
+	case !bytes.HasPrefix(bytes.TrimLeft(e.Data, " \t\r\n"), []byte("{")):
+		return fmt.Errorf("%s: the field %q is not an object", e.Type, "data")
+	}
+	return nil
 }

@@ -162,11 +162,12 @@ func TestRefusals(t *testing.T) {
 		{"unknown surface operation", head + `{"type":"user/message","seq":0,"time":1,"data":{"content":[],"source":{"kind":"user"},"role":"user","id":"1"},"surfaceOp":"replace"}`, session.UnknownEvent, `line 2: the surface operation "replace" of the user/message event is unknown here`},
 		{"not JSON within", head + "{\n" + `{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}`, session.Corrupt, "line 2: it is not valid JSON"},
 		{"not UTF-8 within", head + "{\"type\":\"\xff\"}\n{}", session.Corrupt, "line 2: it holds bytes that are not UTF-8"},
-		{"an empty line", head + "\n{}", session.Corrupt, "line 2: it is not valid JSON"},
+		{"a line lost beside an empty one", head + "\n" + `{"type":"turn/start","seq":1,"time":1,"data":{"turn":1}}`, session.Corrupt, "line 3: the event has number 1 where 0 follows: a line is missing"},
+		{"a line of nothing but NULs", head + "\x00\x00\n" + head, session.Corrupt, "line 2: it is not valid JSON"},
 		{"a list", head + "[]\n{}", session.Corrupt, "line 2: it is not a JSON object"},
 		{"no type", head + `{"seq":0,"time":1,"data":{}}`, session.Corrupt, `line 2: the field "type" is missing`},
-		{"no data", head + `{"type":"turn/start","seq":0,"time":1}`, session.Corrupt, `line 2: the field "data" is missing`},
-		{"data of the wrong kind", head + `{"type":"turn/start","seq":0,"time":1,"data":[1]}`, session.Corrupt, `line 2: the field "data" is not an object`},
+		{"no data", head + `{"type":"turn/start","seq":0,"time":1}`, session.Corrupt, `line 2: turn/start: the field "data" is missing`},
+		{"data of the wrong kind", head + `{"type":"turn/start","seq":0,"time":1,"data":[1]}`, session.Corrupt, `line 2: turn/start: the field "data" is not an object`},
 		{"a field twice", head + `{"type":"turn/start","seq":0,"time":1,"data":{"turn":1},"seq":0}`, session.Corrupt, `line 2: the field "seq" comes twice`},
 		{"no turn", head + `{"type":"turn/start","seq":0,"time":1,"data":{"tusn":1}}`, session.Corrupt, `line 2: turn/start: the field "turn" of its data is missing`},
 		{"unknown mode", head + `{"type":"sandbox/mode","seq":0,"time":1,"data":{"mode":"read-onlx"}}`, session.Corrupt, `line 2: sandbox/mode: the mode "read-onlx" is unknown`},
@@ -175,7 +176,8 @@ func TestRefusals(t *testing.T) {
 		{"a row without pieces", head + row(`{"turn":1,"step":1,"index":0,"dt":[],"texts":[]}`), session.Corrupt, "line 2: a text-chunks row has no pieces"},
 		{"a row of odd length", head + row(`{"turn":1,"step":1,"index":0,"dt":[1],"texts":["a"]}`), session.Corrupt, "line 2: a text-chunks row of 1 pieces needs 0 time steps and has 1"},
 		{"a row without its turn", head + row(`{"step":1,"index":0,"dt":[],"texts":["a"]}`), session.Corrupt, `line 2: the field "turn" of a text-chunks row's data is missing`},
-		{"a row with more", head + row(`{"turn":1,"step":1,"index":0,"dt":[],"texts":["a"],"x":1}`), session.Corrupt, `line 2: the field "x" of a text-chunks row's data is unknown`},
+		{"unknown and marked in a way we do not know", head + `{"type":"x/y","seq":0,"time":1,"data":{},"surfaceOp":"append","logOnly":false}`, session.UnknownEvent, `line 2: the event type "x/y" is unknown here and not marked ignorable`},
+		{"a question without data", head + `{"type":"approval/asked","seq":0,"time":1}`, session.Corrupt, `line 2: approval/asked: the field "data" is missing`},
 		{"a row of numbers", head + row(`{"turn":1,"step":1,"index":0,"dt":[],"texts":[1]}`), session.Corrupt, `line 2: the field "texts": piece 0 is not a string`},
 		{"a row of fractions", head + row(`{"turn":1,"step":1,"index":0,"dt":[0.5],"texts":["a","b"]}`), session.Corrupt, `line 2: the field "dt": 0.5 is not a whole number`},
 	}
@@ -198,8 +200,14 @@ func TestUnknownEventsAreKept(t *testing.T) {
 		`{"type":"x/a","seq":0,"time":7,"data":{"b":1,"a":[1,2.50,"\u00e9"]},"ignorable":true}`,
 		`{"type":"x/b","seq":1,"time":8,"data":{},"logOnly":true}`,
 		`{"type":"x/c","seq":2,"time":9,"data":{},"surfaceOp":"none"}`,
-		`{"type":"x/known","seq":3,"time":9,"data":{}}`,
-		`{"type":"turn/start","seq":4,"time":9,"data":{"turn":1,"later":{"z":1,"a":2}},"more":"<&>"}`,
+		`{"type":"x/d","seq":3,"time":9,"data":{},"surfaceOp":"log-only"}`,
+		`{"type":"x/e","seq":4,"time":9,"data":{},"surfaceOp":"logOnly"}`,
+		`{"type":"x/f","seq":5,"time":9,"data":{},"log-only":true}`,
+		`{"type":"x/g","seq":6,"time":9,"ignorable":true}`,
+		`{"type":"x/h","seq":7,"time":9,"data":["no","object"],"ignorable":true}`,
+		`{"type":"x/i","seq":8,"time":9,"data":null,"ignorable":true}`,
+		`{"type":"x/known","seq":9,"time":9,"data":{}}`,
+		`{"type":"turn/start","seq":10,"time":9,"data":{"turn":1,"later":{"z":1,"a":2}},"more":"<&>"}`,
 	}
 	in := head[:len(head)-2] + `,"delegationDepth":0,"parent":{"z":1,"a":2}}` + "\n" + strings.Join(lines, "\n") + "\n"
 	log, err := session.Read(strings.NewReader(in), "x/known")
@@ -310,3 +318,46 @@ func TestReaderInput(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// What a row has beside the fields of the format stays with its first event.
+func TestUnknownFieldsOfRowsAreKept(t *testing.T) {
+	in := head + `{"type":"text-chunks","seq0":0,"time0":5,"data":{"turn":1,"step":1,"index":0,"dt":[1],"id":"x","texts":["a","b"],"later":{"z":1}},"node":"n1"}` + "\n"
+	log, err := session.Read(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range log.Events {
+		got = append(got, string(e.AppendJSON(nil)))
+	}
+	want := []string{
+		`{"type":"assistant/chunk","seq":0,"time":5,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"a"},"id":"x","later":{"z":1}},"node":"n1"}`,
+		`{"type":"assistant/chunk","seq":1,"time":6,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"b"}}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if log.State.Len() != 2 {
+		t.Errorf("%d events are in the folds", log.State.Len())
+	}
+}
+
+// Blank lines and other line breaks are no events and no damage.
+func TestBlankLines(t *testing.T) {
+	one, two := `{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}`, `{"type":"turn/end","seq":1,"time":1,"data":{"turn":1,"reason":{"kind":"completed"}}}`
+	for _, in := range []string{
+		head + "\n" + one + "\n \t\n\n" + two + "\n",
+		head + one + "\n" + two + "\n\n\n",
+		head + one + "\n" + two + "\n  ",
+		strings.ReplaceAll(head+one+"\n"+two+"\n\n", "\n", "\r\n"),
+	} {
+		log, err := session.Read(strings.NewReader(in))
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if len(log.Events) != 2 || log.Torn != nil || log.State.Turns() != 1 || log.State.OpenTurn() != 0 {
+			t.Errorf("%q: %d events, torn %v", in, len(log.Events), log.Torn)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -140,6 +141,12 @@ func (r *Reader) readEvents() error {
 	line, last, err := r.readLine()
 	if err != nil {
 		return err
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		// Editors and concatenation leave blank lines; a log has lost nothing by
+		// them.
+		r.unclosed = last && r.buf[len(r.buf)-1] != '\n'
+		return nil
 	}
 	if err := jsonx.Check(line); err != nil {
 		if last {

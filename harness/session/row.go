@@ -14,10 +14,14 @@ type row struct {
 	dt           []int64
 	pieces       [][]byte // raw JSON strings
 	piecesLength int
+	// extra and dataExtra are the fields this version does not know, of the row
+	// and of its data.
+	extra     jsonx.Extra
+	dataExtra []jsonx.Field
 }
 
-// rowOf reads a row. A field it does not know cannot be given to any event,
-// so it is refused rather than lost.
+// rowOf reads a row. The fields it does not know stay with the first event, so
+// that they are not lost.
 func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 	r.of.kind = kind
 	var data []jsonx.Field
@@ -33,7 +37,7 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 		case "data":
 			data, err = jsonx.Split(nil, f.Value)
 		default:
-			err = fmt.Errorf("the field %q of a %s row is unknown", f.Name, kind.row)
+			r.extra = jsonx.Keep(r.extra, f)
 		}
 		if err != nil {
 			return r, err
@@ -57,15 +61,18 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 			hasPieces = true
 			err = r.readPieces(f)
 		case "id", "name":
-			if kind.row != "tool-call-chunks" || f.Value[0] != '"' {
-				err = fmt.Errorf("the field %q of a %s row is not a string it can have", f.Name, kind.row)
-			} else if f.Name == "id" {
+			switch {
+			case kind.row != "tool-call-chunks":
+				r.dataExtra = append(r.dataExtra, f)
+			case f.Value[0] != '"':
+				err = fmt.Errorf("the field %q of a %s row is not a string", f.Name, kind.row)
+			case f.Name == "id":
 				r.of.rawID = string(f.Value)
-			} else {
+			default:
 				r.of.name = string(f.Value)
 			}
 		default:
-			err = fmt.Errorf("the field %q of a %s row's data is unknown", f.Name, kind.row)
+			r.dataExtra = append(r.dataExtra, f)
 		}
 		if err != nil {
 			return r, err
@@ -121,6 +128,14 @@ func (r *row) events(dst []Event) []Event {
 			Time: time,
 			Data: buf[start:len(buf):len(buf)],
 		})
+	}
+	first := &dst[len(dst)-len(r.pieces)]
+	first.Extra = r.extra
+	for _, f := range r.dataExtra {
+		// The data has fields already, and ends in a brace.
+		o := append(first.Data[:len(first.Data)-1:len(first.Data)-1], ',')
+		o = append(append(jsonx.AppendString(o, f.Name), ':'), f.Value...)
+		first.Data = append(o, '}')
 	}
 	return dst
 }

@@ -45,9 +45,9 @@ func TestAppendRefuses(t *testing.T) {
 		{"no type", session.Event{Data: []byte("{}")}, session.InvalidEvent, "it has no type"},
 		{"a row", session.Event{Type: "text-chunks", Data: []byte("{}")}, session.InvalidEvent, `the type "text-chunks" is one of the format's own`},
 		{"a header", session.Event{Type: "session", Data: []byte("{}")}, session.InvalidEvent, `the type "session" is one of the format's own`},
-		{"no data", session.Event{Type: "turn/start"}, session.InvalidEvent, "it is not valid JSON"},
+		{"no data", session.Event{Type: "turn/start"}, session.InvalidEvent, `the field "data" is missing`},
 		{"not JSON", session.Event{Type: "turn/start", Data: []byte("{")}, session.InvalidEvent, "it is not valid JSON"},
-		{"no object", session.Event{Type: "turn/start", Data: []byte("1")}, session.InvalidEvent, "it is not a JSON object"},
+		{"no object", session.Event{Type: "turn/start", Data: []byte("1")}, session.InvalidEvent, `the field "data" is not an object`},
 		{"no turn", session.Event{Type: "turn/start", Data: []byte("{}")}, session.InvalidEvent, `the field "turn" of its data is missing`},
 		{"unknown", session.Event{Type: "x", Data: []byte("{}")}, session.UnknownEvent, `the event type "x" is unknown here`},
 	}

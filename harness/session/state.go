@@ -78,7 +78,7 @@ func (s *State) Apply(e Event) error {
 // apply adds an accepted event.
 func (s *State) apply(e Event, body any) {
 	s.events++
-	if logOnly(e) {
+	if e.LogOnly() {
 		return
 	}
 	switch b := body.(type) {

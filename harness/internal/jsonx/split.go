@@ -19,6 +19,17 @@ type Field struct {
 
 // Check reports why data is not one JSON object in UTF-8, or nil.
 func Check(data []byte) error {
+	if err := CheckValue(data); err != nil {
+		return err
+	}
+	if data[skipSpace(data, 0)] != '{' {
+		return errors.New("it is not a JSON object")
+	}
+	return nil
+}
+
+// CheckValue reports why data is not one JSON value in UTF-8, or nil.
+func CheckValue(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("it holds bytes that are not UTF-8")
 	}
@@ -29,10 +40,6 @@ func Check(data []byte) error {
 			return fmt.Errorf("it is not valid JSON: %w", err)
 		}
 		return errors.New("it is not valid JSON")
-	}
-	i := skipSpace(data, 0)
-	if data[i] != '{' {
-		return errors.New("it is not a JSON object")
 	}
 	return nil
 }
