@@ -3,6 +3,7 @@ package jpeg
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // plane is one component on its way into a file: the levels of its blocks in
@@ -12,6 +13,7 @@ type plane struct {
 	levels           []int16
 	last             []uint8 // of each block, the index of its last level that is not zero
 	chroma           bool
+	loss             int64 // mean square of what rounding took away, in thousandths
 }
 
 // maxChromaLoss is the mean square of what halving the chroma may take away, in
@@ -19,23 +21,58 @@ type plane struct {
 // more, and keep their chroma whole.
 const maxChromaLoss = 6
 
+// Weights of the mean square errors of Cb and Cr in that of red, green and blue,
+// in thousandths; luma has one. They are the squares of the factors of JFIF's
+// conversion, over three.
+const cbWeight, crWeight = 1086, 825
+
+// finerSteps are the bounds tried on the quantizer steps of a picture that loses
+// too much. Rounding to a step has a mean square of a twelfth of its square at
+// most, so the last of them loses 16 whatever the picture.
+var finerSteps = []int32{24, 16, 12, 8}
+
+// Params are the parameters of Encode.
+type Params struct {
+	// Quality goes from 1 to 100 on the scale of the Independent JPEG Group, which
+	// scales the example tables of T.81, annex K.
+	Quality int
+	// MaxLoss bounds the mean square error over red, green and blue. Where the
+	// tables of Quality lose more, as they do in noise and in fine coloured print,
+	// chroma is kept whole and the coarse steps are made finer until they do not, at
+	// worst down to a step of 8. Zero means no bound.
+	MaxLoss int
+}
+
 // Encode writes a baseline file of w by h opaque pixels of red, green, blue and
-// an unused byte, packed. Quality goes from 1 to 100 on the scale of the
-// Independent JPEG Group, which scales the example tables of T.81, annex K. The
-// Huffman tables are fitted to the picture. Chroma is halved on both sides unless
-// that would show.
-func Encode(pix []byte, w, h, quality int) ([]byte, error) {
+// an unused byte, packed. The Huffman tables are fitted to the picture. Chroma is
+// halved on both sides unless that would show.
+func Encode(pix []byte, w, h int, p Params) ([]byte, error) {
 	if w < 1 || h < 1 || w > 65535 || h > 65535 || len(pix) != 4*w*h {
 		return nil, fmt.Errorf("jpeg: %d bytes for %d x %d pixels", len(pix), w, h)
 	}
-	if quality < 1 || quality > 100 {
-		return nil, fmt.Errorf("jpeg: quality %d is not between 1 and 100", quality)
+	if p.Quality < 1 || p.Quality > 100 {
+		return nil, fmt.Errorf("jpeg: quality %d is not between 1 and 100", p.Quality)
 	}
-	luma, chroma := scaleTable(&lumaTable, quality), scaleTable(&chromaTable, quality)
+	luma, chroma := scaleTable(&lumaTable, p.Quality), scaleTable(&chromaTable, p.Quality)
 	full := toYCC(pix, w, h)
-	subsampled := full.chromaLoss() <= maxChromaLoss
+	halving := full.chromaLoss()
+	subsampled := halving <= maxChromaLoss
 	planes := full.transform(subsampled, &luma, &chroma)
-
+	if p.MaxLoss > 0 {
+		bound := 1000 * int64(p.MaxLoss)
+		if subsampled && loss(&planes)+halving*(cbWeight+crWeight) > bound {
+			subsampled = false
+			planes = full.transform(false, &luma, &chroma)
+		}
+		for _, step := range finerSteps {
+			if loss(&planes) <= bound {
+				break
+			}
+			bounded(&luma, step)
+			bounded(&chroma, step)
+			planes = full.transform(false, &luma, &chroma)
+		}
+	}
 	e := &encoder{w: w, h: h, planes: planes, factor: 1}
 	if subsampled {
 		e.factor = 2
@@ -43,10 +80,21 @@ func Encode(pix []byte, w, h, quality int) ([]byte, error) {
 	return e.write(&luma, &chroma), nil
 }
 
+func loss(planes *[3]*plane) int64 {
+	return planes[0].loss + (planes[1].loss*cbWeight+planes[2].loss*crWeight)/1000
+}
+
+func bounded(table *[64]int32, step int32) {
+	for i, v := range table {
+		table[i] = min(v, step)
+	}
+}
+
 // samples is a picture in full-range YCbCr (JFIF 1.02), padded to 16 on each side by
 // repeating its last samples.
 type samples struct {
 	w, h      int // padded
+	real      int // samples of the picture itself
 	y, cb, cr []byte
 }
 
@@ -64,7 +112,7 @@ func parallel(n, step int, f func(from, to int)) {
 }
 
 func toYCC(pix []byte, w, h int) *samples {
-	p := &samples{w: (w + 15) &^ 15, h: (h + 15) &^ 15}
+	p := &samples{w: (w + 15) &^ 15, h: (h + 15) &^ 15, real: w * h}
 	n := p.w * p.h
 	p.y, p.cb, p.cr = make([]byte, n), make([]byte, n), make([]byte, n)
 	parallel(p.h, 1, func(from, to int) {
@@ -87,10 +135,14 @@ func toYCC(pix []byte, w, h int) *samples {
 }
 
 // chromaLoss is the mean square of the difference between the chroma and its
-// means of four, over every fourth row of them.
+// means of four, in a large picture over every fourth row of them.
 func (p *samples) chromaLoss() int64 {
 	sum, n := int64(0), int64(0)
-	for y := 0; y+1 < p.h; y += 8 {
+	step := 2
+	if p.h > 512 {
+		step = 8
+	}
+	for y := 0; y+1 < p.h; y += step {
 		for _, c := range [2][]byte{p.cb, p.cr} {
 			top, bottom := c[y*p.w:][:p.w], c[(y+1)*p.w:][:p.w]
 			for x := 0; x+1 < p.w; x += 2 {
@@ -120,19 +172,20 @@ func halve(src []byte, w, h int) []byte {
 
 // transform gives the quantized blocks of the three components.
 func (p *samples) transform(subsampled bool, luma, chroma *[64]int32) [3]*plane {
-	cw, ch, cb, cr := p.w, p.h, p.cb, p.cr
+	cw, ch, cb, cr, real := p.w, p.h, p.cb, p.cr, p.real
 	if subsampled {
 		cb, cr = halve(p.cb, p.w, p.h), halve(p.cr, p.w, p.h)
-		cw, ch = cw/2, ch/2
+		cw, ch, real = cw/2, ch/2, (real+3)/4
 	}
 	return [3]*plane{
-		newPlane(p.y, p.w, p.h, luma, false),
-		newPlane(cb, cw, ch, chroma, true),
-		newPlane(cr, cw, ch, chroma, true),
+		newPlane(p.y, p.w, p.h, p.real, luma, false),
+		newPlane(cb, cw, ch, real, chroma, true),
+		newPlane(cr, cw, ch, real, chroma, true),
 	}
 }
 
-func newPlane(src []byte, w, h int, q *[64]int32, chroma bool) *plane {
+// newPlane quantizes w by h samples, of which real are of the picture.
+func newPlane(src []byte, w, h, real int, q *[64]int32, chroma bool) *plane {
 	p := &plane{blocksX: w / 8, blocksY: h / 8, levels: make([]int16, w*h), last: make([]uint8, w*h/64), chroma: chroma}
 	// Coefficients come times eight; dividing is multiplying with the reciprocal.
 	var reciprocal, half [64]uint64
@@ -140,8 +193,15 @@ func newPlane(src []byte, w, h int, q *[64]int32, chroma bool) *plane {
 		reciprocal[k] = 1<<32/uint64(8*q[at]) + 1
 		half[k] = uint64(4 * q[at])
 	}
+	// In a large picture every other row of blocks tells the loss of all.
+	every := 1
+	if p.blocksY > 64 {
+		every = 2
+	}
+	var lost atomic.Int64
 	parallel(p.blocksY, 1, func(from, to int) {
 		var c [64]int32
+		sum := int64(0)
 		for by := from; by < to; by++ {
 			for bx := range p.blocksX {
 				forward(src[by*8*w+bx*8:], w, &c)
@@ -159,9 +219,21 @@ func newPlane(src []byte, w, h int, q *[64]int32, chroma bool) *plane {
 					}
 				}
 				p.last[n] = uint8(last)
+				if by%every == 0 {
+					for k, at := range zigzag {
+						d := int64(c[at] - 8*q[at]*int32(out[k]))
+						sum += d * d
+					}
+				}
 			}
 		}
+		lost.Add(sum)
 	})
+	// The transform keeps energy, so squares of coefficients, which come times eight,
+	// are squares of samples.
+	// Padding loses little and must not make up for the picture.
+	measured := real * ((p.blocksY + every - 1) / every) / p.blocksY
+	p.loss = lost.Load() / 64 * 1000 / int64(max(1, measured))
 	return p
 }
 

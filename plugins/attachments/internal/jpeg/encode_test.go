@@ -56,7 +56,7 @@ func TestEncode(t *testing.T) {
 	} {
 		for _, quality := range []int{1, 50, 85, 100} {
 			b := m.Bounds()
-			data, err := Encode(m.Pix, b.Dx(), b.Dy(), quality)
+			data, err := Encode(m.Pix, b.Dx(), b.Dy(), Params{Quality: quality})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,9 +90,42 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// A bound on the loss is kept whatever the picture, and costs nothing where the
+// quality keeps it anyway.
+func TestEncodeBoundsLoss(t *testing.T) {
+	noise := image.NewRGBA(image.Rect(0, 0, 133, 71))
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range noise.Pix {
+		noise.Pix[i] = uint8(rnd.IntN(256)) | uint8(i&3/3*255)
+	}
+	for name, m := range map[string]*image.RGBA{"noise": noise, "coloured": coloured(97, 61), "waves": testImage(211, 133)} {
+		b := m.Bounds()
+		plain, err := Encode(m.Pix, b.Dx(), b.Dy(), Params{Quality: 75})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounded, err := Encode(m.Pix, b.Dx(), b.Dy(), Params{Quality: 75, MaxLoss: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := &collect{w: b.Dx()}
+		if err := Decode(bounded, Options{}, back); err != nil {
+			t.Fatal(err)
+		}
+		got := psnr(&image.RGBA{Pix: back.pix, Stride: 4 * b.Dx(), Rect: b}, m)
+		t.Logf("%s: %.1f dB, %d bytes, without the bound %d", name, got, len(bounded), len(plain))
+		if got < 35.5 {
+			t.Errorf("%s: %.1f dB", name, got)
+		}
+		if again, err := Encode(m.Pix, b.Dx(), b.Dy(), Params{Quality: 75, MaxLoss: 60_000}); err != nil || !bytes.Equal(again, plain) {
+			t.Errorf("%s: a bound that is kept changed the file: %v", name, err)
+		}
+	}
+}
+
 func TestEncodeRefusesImpossibleInput(t *testing.T) {
 	for _, c := range []struct{ n, w, h, q int }{{0, 0, 1, 80}, {4, 1, 2, 80}, {4, 1, 1, 0}, {4, 1, 1, 101}, {4 * 70000, 70000, 1, 80}} {
-		if _, err := Encode(make([]byte, c.n), c.w, c.h, c.q); err == nil {
+		if _, err := Encode(make([]byte, c.n), c.w, c.h, Params{Quality: c.q}); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
@@ -128,7 +161,7 @@ func BenchmarkEncode(b *testing.B) {
 	m := testImage(2048, 1365)
 	b.Run("ours", func(b *testing.B) {
 		for b.Loop() {
-			data, err := Encode(m.Pix, 2048, 1365, 85)
+			data, err := Encode(m.Pix, 2048, 1365, Params{Quality: 85, MaxLoss: 16})
 			if err != nil {
 				b.Fatal(err)
 			}

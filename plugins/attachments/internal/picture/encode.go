@@ -20,6 +20,14 @@ import (
 // qualities are the steps of the lossy encoders, from the first tried on.
 var qualities = []int{85, 80, 75}
 
+// jpegSteps are the same steps for JPEG. The first keeps the mean square error
+// under 16, which is 36 dB; where that takes too many bytes, fidelity is the first
+// thing to go.
+var jpegSteps = []jpeg.Params{
+	{Quality: qualities[0], MaxLoss: 16},
+	{Quality: qualities[0]}, {Quality: qualities[1]}, {Quality: qualities[2]},
+}
+
 // Encoded is a picture in its final form.
 type Encoded struct {
 	Data          []byte
@@ -62,15 +70,20 @@ func encodeWithin(ctx context.Context, m *raster, maxBytes int64) (Encoded, erro
 				})
 			}
 		}
-		for _, q := range qualities {
-			steps = append(steps, func() ([]byte, attachment.MediaType, error) {
-				if few || !opaque {
+		if few || !opaque {
+			for _, q := range qualities {
+				steps = append(steps, func() ([]byte, attachment.MediaType, error) {
 					b, err := webp.Encode(cur.pix, cur.w, cur.h, q)
 					return b, attachment.WebP, err
-				}
-				b, err := jpeg.Encode(cur.pix, cur.w, cur.h, q)
-				return b, attachment.JPEG, err
-			})
+				})
+			}
+		} else {
+			for _, p := range jpegSteps {
+				steps = append(steps, func() ([]byte, attachment.MediaType, error) {
+					b, err := jpeg.Encode(cur.pix, cur.w, cur.h, p)
+					return b, attachment.JPEG, err
+				})
+			}
 		}
 		for _, step := range steps {
 			if err := ctx.Err(); err != nil {

@@ -66,6 +66,31 @@ func noise(w, h int) *image.NRGBA {
 	})
 }
 
+// colourNoise has every colour beside every other.
+func colourNoise(w, h int) *image.NRGBA {
+	rnd := rand.New(rand.NewPCG(8, 5))
+	return draw(w, h, func(x, y int) color.NRGBA {
+		v := func() uint8 { return uint8(40 + rnd.IntN(176)) }
+		return color.NRGBA{v(), v(), v(), 255}
+	})
+}
+
+// print is fine dark and red print over a coloured picture.
+func print(w, h int) *image.NRGBA {
+	under := gradient(w, h)
+	return draw(w, h, func(x, y int) color.NRGBA {
+		line, col := y%11, x%6
+		if line < 7 && (col == 0 || line == (x/6*5)%7) && (x/6+y/11)%5 != 0 {
+			if (x/60+y/44)%3 == 0 {
+				return color.NRGBA{190, 10, 20, 255}
+			}
+			return color.NRGBA{10, 10, 10, 255}
+		}
+		c := under.NRGBAAt(x, y)
+		return color.NRGBA{155 + c.R/3, 155 + c.G/3, 155 + c.B/3, 255}
+	})
+}
+
 // text looks like a page: dark strokes on white.
 func text(w, h int) *image.NRGBA {
 	return draw(w, h, func(x, y int) color.NRGBA {

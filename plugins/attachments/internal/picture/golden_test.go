@@ -53,10 +53,10 @@ func TestGolden(t *testing.T) {
 }
 
 const (
-	goldenOpaque  = "image/jpeg dd0282ddd907c008f50b0f78da0c4477d1b84fb959c05b5173c7228f2227c804"
+	goldenOpaque  = "image/jpeg 9966c69f4feb234a133c12dfa57ffcaaae9b93e313b890141b4f607e73598475"
 	goldenAlpha   = "image/webp e8be932bd342d763f41048c20cd02966647a09b257f6a1d8df2ab177d7546b10"
 	goldenDeep    = "image/png 06f712400cf43581ca18d03f8e14f44553b57cf68e52a60aa354981a622e9163"
-	goldenProfile = "image/jpeg 5ab8cd94e93af7973cddbc4e5dd30c3f9fb910c6c08635fdb4bc91fa096e9aad"
-	goldenJPEG    = "image/jpeg 09b2a23f362eb386773026c0e0a3069043c01da2f69e4dfb240187effb9350b7"
+	goldenProfile = "image/jpeg a7d66fddb3c211f27be162a427ed17445c1eabd15f469bef6fe3090e987fc5a6"
+	goldenJPEG    = "image/jpeg a00b662e40a81acf5a9ef699bb64846778727eda11f778e3d7e1fc00416d0f0c"
 	goldenPalette = "image/png 304215973c2441c1e7d033187d6ca7dd3404aedcb701c017a373217ba5c0467c"
 )

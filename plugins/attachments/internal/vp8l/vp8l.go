@@ -30,9 +30,6 @@ func damaged(format string, args ...any) error {
 // value of the last distance code less the 120 that name neighbours.
 const maxDistance = 1<<20 - 120
 
-// maxCopy is the largest length of a copy.
-const maxCopy = 4096
-
 // Reader gives the rows of a picture.
 type Reader struct {
 	bits       bitReader
