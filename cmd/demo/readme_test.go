@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,27 +19,52 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var help strings.Builder
-	status := cli.Run(t.Context(), cli.Env{Args: []string{"--help"}, Stdout: &help, Stderr: &help, Getenv: func(string) string { return "" }})
-	if status != 0 {
-		t.Fatalf("status %d: %s", status, help.String())
-	}
-	_, list, _ := strings.Cut(help.String(), "Available Commands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	found := 0
-	for line := range strings.Lines(list) {
-		name := strings.Fields(line)[0]
-		if name == "help" {
-			continue
-		}
-		found++
+	names := subcommands(help(t))
+	for _, name := range names {
 		if !strings.Contains(string(text), "\ndemo "+name+" ") {
 			t.Errorf("the README does not list demo %s", name)
 		}
 	}
-	if found < 8 {
-		t.Errorf("found %d commands, which cannot be all:\n%s", found, list)
+	if len(names) < 8 {
+		t.Errorf("found %v, which cannot be all", names)
 	}
+}
+
+// help returns what a command says of itself.
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	var out strings.Builder
+	env := cli.Env{Args: append(command, "--help"), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+	if status := cli.Run(t.Context(), env); status != 0 {
+		t.Fatalf("%v: status %d: %s", command, status, out.String())
+	}
+	return out.String()
+}
+
+// subcommands returns the commands that a help lists.
+func subcommands(help string) (names []string) {
+	_, list, _ := strings.Cut(help, "Available Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for line := range strings.Lines(list) {
+		if name := strings.Fields(line)[0]; name != "help" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	var check func(command ...string)
+	check = func(command ...string) {
+		text := help(t, command...)
+		if len(text) < 200 || !strings.Contains(text, "\nExamples:\n  ") {
+			t.Errorf("%v has no examples:\n%s", command, text)
+		}
+		for _, name := range subcommands(text) {
+			check(append(slices.Clone(command), name)...)
+		}
+	}
+	check()
 }
 
 // TestReadmeShowsTheConfiguration compares each YAML file of the README with

@@ -221,6 +221,45 @@ func TestAnInterruptEndsTheTurnAndKeepsTheSession(t *testing.T) {
 	}
 }
 
+func TestAnInterruptAtThePromptEndsTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var interrupts cli.Interrupts
+	status, out := at(t, ctx, &interrupts, []string{"run", "--script", scriptFile(t, slow), "--store", t.TempDir(), "--cwd", t.TempDir()},
+		reaction{"› ", func(*person) {
+			if interrupts.Interrupt() {
+				t.Error("somebody took the interrupt")
+			}
+			cancel()
+		}},
+		reaction{"resume: demo run --resume ", func(*person) {}},
+		reaction{"demo: ABORTED: interrupted\n", func(*person) {}},
+	)
+	if status != 130 {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
+func TestASecondInterruptEndsTheCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var interrupts cli.Interrupts
+	status, out := at(t, ctx, &interrupts, []string{"run", "--script", scriptFile(t, slow), "--store", t.TempDir(), "--cwd", t.TempDir()},
+		reaction{"› ", types("wait")},
+		reaction{"I think", func(*person) {
+			first, second := interrupts.Interrupt(), interrupts.Interrupt()
+			if !first || second {
+				t.Errorf("taken: %v, %v", first, second)
+			}
+			cancel()
+		}},
+		reaction{"resume: demo run --resume ", func(*person) {}},
+	)
+	if status != 130 {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
 func TestAnInterruptEndsATaskAndTellsHowToResume(t *testing.T) {
 	store := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,6 +24,7 @@ const logName = "session.jsonl"
 
 func (a *app) showCommand() *cobra.Command {
 	var html, images, store string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show LOG|FOLDER|ID",
 		Short: "Show a session's log, or make an HTML page of it",
@@ -48,7 +49,12 @@ attachment store that --images names.`,
 			if err != nil {
 				return err
 			}
-			if html == "" {
+			switch {
+			case asJSON && html != "":
+				return usage("give --json or --html, not both")
+			case asJSON:
+				return a.printLog(log)
+			case html == "":
 				return a.showLog(cmd.Context(), log)
 			}
 			if images == "" {
@@ -59,6 +65,7 @@ attachment store that --images names.`,
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write an HTML page to `FILE`, or to standard output for -")
 	cmd.Flags().StringVar(&images, "images", "", "the attachment store, a `DIR`, that has the images")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the log with one line an event, the pieces of streamed answers too")
 	storeFlag(cmd, &store)
 	return cmd
 }
