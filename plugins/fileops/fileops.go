@@ -67,6 +67,12 @@ type Config struct {
 	// of the change: then [Rewind] can take those back too. Off by default: it
 	// reads and copies each such file once more.
 	BackupToolChanges bool `json:"backupToolChanges,omitempty"`
+	// MaxScannedFiles, MaxScannedBytes and MaxScanMS bound what a tree or a
+	// search may visit, read and take, whatever the call asks for; 0 leaves it
+	// at the bounds that the operations have themselves.
+	MaxScannedFiles int   `json:"maxScannedFiles,omitempty"`
+	MaxScannedBytes int64 `json:"maxScannedBytes,omitempty"`
+	MaxScanMS       int   `json:"maxScanMs,omitempty"`
 	// Progress, if not nil, hears of long scans: the operation and how many
 	// files or entries it has seen. It is called from the scan's goroutine.
 	Progress func(operation string, seen int) `json:"-"`
@@ -80,12 +86,25 @@ func (c Config) check() error {
 	if c.Register != Hub && c.Register != Tools && c.Register != Both {
 		return errs.New(errs.InvalidArgs, fmt.Sprintf("fileops: register must be %q, %q or %q, not %q", Hub, Tools, Both, c.Register))
 	}
+	for name, n := range map[string]int64{"maxScannedFiles": int64(c.MaxScannedFiles), "maxScannedBytes": c.MaxScannedBytes, "maxScanMs": int64(c.MaxScanMS)} {
+		if n < 0 {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("fileops: %s must not be negative, but is %d", name, n))
+		}
+	}
 	for name := range c.Allow {
 		if !slices.Contains(Switches, name) {
 			return errs.New(errs.InvalidArgs, fmt.Sprintf("fileops: there is no switch %q; there are %s", name, strings.Join(Switches, ", ")))
 		}
 	}
 	return nil
+}
+
+// bound is the smaller of two bounds, the first of which may be none.
+func bound[N int | int64](configured, own N) N {
+	if configured == 0 {
+		return own
+	}
+	return min(configured, own)
 }
 
 // allows reports whether a switch is on.

@@ -431,6 +431,33 @@ func cloneObject(o object) object {
 	return c
 }
 
+// TestConfiguredLimits proves that a call cannot ask for more than the
+// deployment allows.
+func TestConfiguredLimits(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("f%02d", i)] = "x\n"
+	}
+	d := inMemory(t, fileops.Config{MaxScannedFiles: 5, MaxScannedBytes: 7, MaxScanMS: 20_000}, files)
+	for _, config := range []object{nil, {"max_scanned_files": 10}} {
+		if got := result(t, d, "file_tree", ".", config); got["scan_truncated"] != true || got["scanned_files"] != 5.0 {
+			t.Errorf("tree %v: %v", config, got)
+		}
+	}
+	for _, config := range []object{{"query": "x"}, {"query": "x", "max_scanned_bytes": 1000}} {
+		if got := result(t, d, "search_files", ".", config); got["searched_files"] != 3.0 || got["truncated_reason"] != "max_scanned_bytes was reached" {
+			t.Errorf("search %v: %v", config, got)
+		}
+	}
+	if got := result(t, d, "file_tree", ".", object{"max_scanned_files": 2}); got["scanned_files"] != 2.0 {
+		t.Errorf("a call that asks for less: %v", got)
+	}
+	_, err := harness.Compose(t.Context(), memfs.Plugin(memfs.Config{}), fileops.Plugin(fileops.Config{MaxScanMS: -1}))
+	if err == nil || !strings.Contains(err.Error(), "maxScanMs must not be negative") {
+		t.Errorf("a negative bound: %v", err)
+	}
+}
+
 // TestHundredThousandEntries proves that what comes back of a huge directory is
 // bounded, and that the bounds are told.
 func TestHundredThousandEntries(t *testing.T) {

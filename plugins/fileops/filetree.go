@@ -82,8 +82,8 @@ func runTree(ctx context.Context, r *request) (result, error) {
 	o := tree.Options{
 		MaxDepth:    -1,
 		MaxChars:    r.args.count("max_chars", 0, tree.MaxChars),
-		MaxScanned:  r.args.count("max_scanned_files", 0, math.MaxInt32),
-		MaxTime:     time.Duration(r.args.count("max_scan_ms", 0, math.MaxInt32)) * time.Millisecond,
+		MaxScanned:  r.args.count("max_scanned_files", tree.DefaultScanned, bound(r.cfg.MaxScannedFiles, math.MaxInt32)),
+		MaxTime:     time.Duration(r.args.count("max_scan_ms", int(tree.DefaultTime.Milliseconds()), bound(r.cfg.MaxScanMS, math.MaxInt32))) * time.Millisecond,
 		MaxFileSize: r.args.number("max_file_size", -1),
 		Offset:      r.args.count("offset", 0, math.MaxInt32),
 		ShowHidden:  r.args.flag("show_hidden"),

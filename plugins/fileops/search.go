@@ -32,8 +32,8 @@ var searchFiles = &operation{
 		{name: "file_types", kind: texts, about: "Languages to search: " + strings.Join(sortedKeys(fileTypes), ", ") + "."},
 		{name: "max_results", kind: integer, def: 200, min: 1, about: "Matches in content mode: 200 by default, at most 1000."},
 		{name: "max_files", kind: integer, def: 500, min: 1, about: "Files listed in the other modes: 500 by default, at most 5000."},
-		{name: "max_scanned_files", kind: integer, def: 50_000, min: 1, about: "Files to search at most; 50000 by default."},
-		{name: "max_scanned_bytes", kind: integer, def: 256 << 20, min: 1, about: "Bytes to search at most; 256 MiB by default."},
+		{name: "max_scanned_files", kind: integer, def: search.DefaultScannedFiles, min: 1, about: "Files to search at most; 50000 by default."},
+		{name: "max_scanned_bytes", kind: integer, def: search.DefaultScannedBytes, min: 1, about: "Bytes to search at most; 256 MiB by default."},
 		{name: "max_match_span_bytes", kind: integer, min: 1, about: "With multiline, pass over matches of more bytes."},
 		{name: "max_match_span_lines", kind: integer, min: 1, about: "With multiline, pass over matches of more lines."},
 		{name: "timeout_ms", kind: integer, def: 5000, min: 1, about: "Milliseconds that a multiline search may take, at most 30000. Given, it bounds other searches, too; by default they may take 30000."},
@@ -189,8 +189,8 @@ func (r *request) searchOptions() (search.Options, error) {
 		Context:         r.args.count("context_lines", 0, maxContext),
 		MaxResults:      r.args.count("max_results", 0, maxResults),
 		MaxFiles:        r.args.count("max_files", 0, maxListedFiles),
-		MaxScannedFiles: r.args.count("max_scanned_files", 0, math.MaxInt32),
-		MaxScannedBytes: min(r.args.number("max_scanned_bytes", 0), maxScannedBytes),
+		MaxScannedFiles: r.args.count("max_scanned_files", search.DefaultScannedFiles, bound(r.cfg.MaxScannedFiles, math.MaxInt32)),
+		MaxScannedBytes: min(r.args.number("max_scanned_bytes", search.DefaultScannedBytes), bound(r.cfg.MaxScannedBytes, maxScannedBytes)),
 		Skip:            func(name string) bool { return name == BackupFolder },
 		Workers:         searchGoroutines,
 		Progress:        r.progress(),
@@ -202,7 +202,7 @@ func (r *request) searchOptions() (search.Options, error) {
 	if r.args.flag("multiline") {
 		def = multilineTime
 	}
-	o.Timeout = min(time.Duration(r.args.count("timeout_ms", int(def.Milliseconds()), math.MaxInt32))*time.Millisecond, maxSearchTime)
+	o.Timeout = min(time.Duration(r.args.count("timeout_ms", int(def.Milliseconds()), bound(r.cfg.MaxScanMS, math.MaxInt32)))*time.Millisecond, maxSearchTime)
 	var types []string
 	for _, name := range r.args.texts("file_types") {
 		globs, ok := fileTypes[strings.ToLower(name)]

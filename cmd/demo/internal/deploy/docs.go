@@ -39,6 +39,9 @@ var docs = map[string]doc{
 	"fileops.Config.allow":             {"all on", "switches such as allow_delete, by name"},
 	"fileops.Config.noApproval":        {"no", "whether changes happen without asking"},
 	"fileops.Config.backupRoot":        {"a folder beside each file", "where backups go"},
+	"fileops.Config.maxScannedFiles":   {"no bound", "files or entries that one tree or search may look at, whatever it asks for"},
+	"fileops.Config.maxScannedBytes":   {"no bound", "bytes that one search may read, whatever it asks for"},
+	"fileops.Config.maxScanMs":         {"no bound", "milliseconds that one tree or search may take, whatever it asks for"},
 	"fileops.Config.backupToolChanges": {"no", "whether what other file tools change is backed up too, for demo rewind"},
 
 	"approve.Config.policy": {"ask", "whether questions are asked, or all rejected unasked"},

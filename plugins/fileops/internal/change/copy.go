@@ -52,15 +52,8 @@ func (r *run) copyFile(ctx context.Context, t *transfer) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	after := State{Type: isLink}
-	if t.src.info.Type == vfs.File {
-		// The record must know the content before it is in place.
-		after = State{Type: isFile, Mode: t.src.info.Mode}
-		if after.SHA256, after.Size, _, err = r.digest(ctx, t.src.t); err != nil {
-			r.discard(ctx, t.kept, t.root)
-			return Receipt{}, fault.Of(err, "source_path")
-		}
-	} else if after.Link, err = vfs.Readlink(ctx, r.fs, t.src.t); err != nil {
+	after, err := r.sourceState(ctx, t)
+	if err != nil {
 		r.discard(ctx, t.kept, t.root)
 		return Receipt{}, fault.Of(err, "source_path")
 	}
@@ -71,7 +64,7 @@ func (r *run) copyFile(ctx context.Context, t *transfer) (Receipt, error) {
 	}
 	n, err := r.copyOne(ctx, t, guard)
 	ctx = context.WithoutCancel(ctx)
-	now, verr := r.examine(ctx, t.dst.physical)
+	now, verr := r.arrivedCopy(ctx, t, &after)
 	if err != nil && (verr != nil || !now.same(after) || now.same(t.before)) {
 		if verr == nil && !now.same(t.before) {
 			return Receipt{}, fault.Of(err, "destination_path")
@@ -81,12 +74,50 @@ func (r *run) copyFile(ctx context.Context, t *transfer) (Receipt, error) {
 	if t.src.info.Type == vfs.File {
 		t.size = max(n, now.Size)
 	}
+	rec.After = after
 	out := r.receipt(t, rec)
 	out.SelfVerified, out.VerificationError = r.transferred(now, after, verr, err)
 	if err := r.tellMoved(ctx, t, now); err != nil && out.VerificationError == "" {
 		out.VerificationError = err.Error()
 	}
 	return r.finish(out), nil
+}
+
+// wholly is the size up to which a file is read into memory, which also gives
+// a version of it that holds later.
+const wholly = 16 << 20
+
+// sourceState is what the destination is to become. The digest of a large file
+// is left to the comparison afterwards, unless a journal must know it now.
+func (r *run) sourceState(ctx context.Context, t *transfer) (State, error) {
+	if t.src.info.Type == vfs.Link {
+		link, err := vfs.Readlink(ctx, r.fs, t.src.t)
+		return State{Type: isLink, Link: link}, err
+	}
+	s := State{Type: isFile, Mode: t.src.info.Mode, Size: t.src.info.Size}
+	if s.Size > wholly && r.journal == nil {
+		return s, nil
+	}
+	var err error
+	s.SHA256, s.Size, _, err = r.hash(ctx, t.src.t)
+	return s, err
+}
+
+// arrivedCopy looks at the destination. A file whose digest is not known yet
+// is compared with its source, and that is its digest if they are the same.
+func (r *run) arrivedCopy(ctx context.Context, t *transfer, after *State) (spot, error) {
+	if after.Type != isFile || after.SHA256 != "" {
+		return r.examine(ctx, t.dst.physical)
+	}
+	now, err := r.glance(ctx, t.dst.physical, false)
+	if err != nil || now.Type != isFile {
+		return now, err
+	}
+	var same bool
+	if now.SHA256, now.Size, same, err = r.sameFile(ctx, t.src.t, now.t); err == nil && same {
+		after.SHA256 = now.SHA256
+	}
+	return now, err
 }
 
 // transferred compares what is at a destination with what was intended.

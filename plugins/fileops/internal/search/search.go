@@ -31,6 +31,13 @@ const (
 	Count
 )
 
+// DefaultScannedFiles and DefaultScannedBytes are what a search looks at most
+// where nothing else is said.
+const (
+	DefaultScannedFiles = 50_000
+	DefaultScannedBytes = 256 << 20
+)
+
 // Options of [Run]. Zero limits mean the defaults.
 type Options struct {
 	Mode Mode
@@ -113,10 +120,10 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.MaxResults, 200)
 	def(&o.MaxFiles, 500)
-	def(&o.MaxScannedFiles, 50_000)
+	def(&o.MaxScannedFiles, DefaultScannedFiles)
 	def(&o.Workers, 2)
 	if o.MaxScannedBytes == 0 {
-		o.MaxScannedBytes = 256 << 20
+		o.MaxScannedBytes = DefaultScannedBytes
 	}
 	return o
 }
