@@ -65,7 +65,7 @@ func TestKill(t *testing.T) {
 				t.Fatal(o.Fault)
 			}
 			want, _ := w.state()
-			points := 14
+			points := 10
 			if testing.Short() {
 				points = 4
 			}

@@ -210,6 +210,7 @@ type faulty struct {
 	after bool   // the call takes effect before it fails
 	stop  func() // ends the caller's context instead of failing
 	die   func() // ends the process instead of failing
+	hook  func(verb string)
 
 	calls int
 	hit   string
@@ -220,6 +221,9 @@ var errInjected = &errs.Error{Code: errs.IO, Message: "injected failure"}
 // through runs one call of the provider.
 func through[T any](f *faulty, verb string, fn func() (T, error)) (T, error) {
 	f.calls++
+	if f.hook != nil {
+		f.hook(verb)
+	}
 	var zero T
 	if f.calls != f.at {
 		return fn()
