@@ -17,6 +17,11 @@ import (
 // prompt asks for tasks until the input or the command ends.
 func (r *running) prompt(ctx context.Context) error {
 	out := r.app.out
+	mode := ""
+	if m := r.session.SandboxMode(); m != "" {
+		mode = ", " + string(m)
+	}
+	fmt.Fprintf(out, "%s in %s%s\n", out.Paint(style.Bold, style.Line(r.model)), style.Line(r.session.Cwd()), mode)
 	fmt.Fprintln(out, dim(out, "One line is one task; a line typed while the model works steers it. Ctrl-D ends."))
 	defer r.farewell(ctx)
 	for {

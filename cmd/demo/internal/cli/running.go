@@ -42,7 +42,8 @@ type running struct {
 	view       *live.View
 	scope      *plug.Scope
 	undo       func()
-	old        int64     // events that were in the log before
+	old        int64 // events that were in the log before
+	model      string
 	keyboard   *keyboard // nil where nobody types
 }
 
@@ -94,6 +95,9 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 	if f.sandbox != "" && o.Sandbox == nil {
 		o.Sandbox = &confine.PolicyConfig{}
 	}
+	if f.approve != "" && o.Approval == nil {
+		o.Approval = &approve.Config{}
+	}
 	if o.Models == nil {
 		o.Models = &models.Config{}
 	}
@@ -122,6 +126,7 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 	if err := r.openSession(ctx, store, cwd, *o); err != nil {
 		return nil, err
 	}
+	r.model = route.Provider + "/" + route.Model
 	s := file.Agent
 	r.agent, err = d.Agent(r.session, agent.Config{
 		Provider: route.Provider, Model: route.Model,

@@ -102,7 +102,7 @@ var catalogue = []entry{
 		settings: part(func(o *Options) **fspolicy.Config { return &o.Policy }),
 	},
 	{
-		name: "models", doc: "the registry of models, with facts about common ones",
+		name: "models", doc: "the registry of models; models gives facts by provider/model, defaults by provider",
 		settings: part(func(o *Options) **models.Config { return &o.Models }),
 	},
 	{
