@@ -10,6 +10,35 @@
 // What a deployment decides is in [Config] and not in the model's schema: the
 // directory that the operations are confined to, which of them there are, and
 // whether changes are approved first.
+//
+// # Changes
+//
+// A change is planned in memory, guarded by what was read, approved where that
+// is demanded, made atomically by the provider, and verified by reading the
+// target again. With the observation policy mounted it needs what the tools
+// write and edit need: the file must have been seen, for which the right
+// expected_sha256 counts, too. A sandbox root confines each change at the moment
+// it is made (vfs.Options.Root), and backups with it.
+//
+// Before an existing file changes, a backup of it goes to .fileops-backups
+// beside it, or to [Config.BackupRoot]. Directories that are replaced are not
+// backed up. The backups themselves cannot be changed through the operations.
+//
+// Each change gives a [Receipt] with an id, which the session's log has as an
+// ignorable event of type [TypeReceipt] together with what is needed to take
+// the change back; see [Rewind].
+//
+// A directory that is copied, a move to another device and an atomic batch take
+// several steps. They keep a journal in the backup folder of the root (the
+// sandbox root, or else the session's directory). What a killed process left is
+// completed or undone by the first operation in that root, dry runs excepted;
+// the result's summary and an ignorable fileops/recovered event say which. A
+// journal of another machine is taken over once it has rested for an hour.
+//
+// An artifact, which write_file can write instead of content, is an object of
+// the attachment store: content_artifact is its reference as session logs have
+// it, and content_artifact_uri is artifact:// and the id of one that a message
+// of the session refers to. Without a store both are unsupported_by_provider.
 package fileops
 
 import (

@@ -162,6 +162,12 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 		return nil, fault.Of(err, "")
 	}
 	defer release()
+	if !op.changes {
+		// A change finishes by itself what was interrupted before; who reads shall
+		// not see half of it either, and can read all the same where it cannot be
+		// finished.
+		_, _ = o.engine.Recover(ctx, fs, call)
+	}
 	res, err := op.run(ctx, &request{ops: o, op: op, call: call, fs: fs, args: args})
 	if err != nil {
 		var known *failure
