@@ -20,10 +20,10 @@ func (s *Store) publish(ctx context.Context, all []saved) (err error) {
 		return err
 	}
 	defer unlock()
-	staged := map[digest]string{}
+	staged := map[digest]stagedObject{}
 	defer func() {
-		for _, name := range staged {
-			if gone := s.root.Remove(name); gone != nil && err == nil && !errors.Is(gone, fs.ErrNotExist) {
+		for _, o := range staged {
+			if gone := s.root.Remove(o.name); gone != nil && err == nil && !errors.Is(gone, fs.ErrNotExist) {
 				err = writeFailed("remove a staged file", gone)
 			}
 		}
@@ -36,11 +36,11 @@ func (s *Store) publish(ctx context.Context, all []saved) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		there, err := s.intact(n.id, n.Data)
+		there, intact, err := s.present(n.id, n.Data)
 		if err != nil {
 			return err
 		}
-		if there {
+		if intact {
 			done[n.id] = true
 			continue
 		}
@@ -48,11 +48,11 @@ func (s *Store) publish(ctx context.Context, all []saved) (err error) {
 		if err != nil {
 			return err
 		}
-		staged[n.id] = name
+		staged[n.id] = stagedObject{name, there}
 	}
 	dirs := map[string]bool{}
-	for id, name := range staged {
-		if err := s.place(name, id); err != nil {
+	for id, o := range staged {
+		if err := s.place(o, id); err != nil {
 			return err
 		}
 		dirs[path.Dir(id.path())] = true
@@ -69,33 +69,37 @@ func (s *Store) publish(ctx context.Context, all []saved) (err error) {
 	return nil
 }
 
-// intact tells whether the object is there with these bytes. It gives it a new
-// time, which keeps a collection away until the reference is logged. A damaged
-// object is moved out of the way.
-func (s *Store) intact(id digest, data []byte) (bool, error) {
+// stagedObject is a file in staging that will be an object.
+type stagedObject struct {
+	name string
+	// heals tells that a damaged object has the final name.
+	heals bool
+}
+
+// present tells whether the object is there, and whether it has these bytes. An
+// intact one gets a new time, which keeps a collection away until the reference
+// is logged.
+func (s *Store) present(id digest, data []byte) (there, intact bool, err error) {
 	f, err := s.root.Open(id.path())
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, false, nil
 	}
 	if err != nil {
-		return false, readFailed("open an object", err)
+		return false, false, readFailed("open an object", err)
 	}
 	defer f.Close()
 	have, err := io.ReadAll(io.LimitReader(f, int64(len(data))+1))
 	if err != nil {
-		return false, readFailed("read an object", err)
+		return false, false, readFailed("read an object", err)
 	}
 	if digestOf(have) != id {
-		if err := s.root.Remove(id.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, writeFailed("remove a damaged object", err)
-		}
-		return false, nil
+		return true, false, nil
 	}
 	now := time.Now()
 	if err := s.root.Chtimes(id.path(), now, now); err != nil {
-		return false, writeFailed("mark an object as used", err)
+		return false, false, writeFailed("mark an object as used", err)
 	}
-	return true, nil
+	return true, true, nil
 }
 
 // stage writes a synced file for its owner alone and returns its name.
@@ -125,8 +129,10 @@ func (s *Store) stage(pieces ...[]byte) (name string, err error) {
 }
 
 // place gives a staged file its final name. Linking never replaces; where the
-// file system has no links, a rename may replace an object by its equal.
-func (s *Store) place(staged string, id digest) error {
+// file system has no links, a rename may replace an object by its equal. A damaged
+// object is replaced in one step, too, and not removed first: another process may
+// have healed it meanwhile, and a kill must not take that away again.
+func (s *Store) place(staged stagedObject, id digest) error {
 	dir := path.Dir(id.path())
 	switch err := s.root.Mkdir(dir, 0o700); {
 	case err == nil:
@@ -136,11 +142,14 @@ func (s *Store) place(staged string, id digest) error {
 	case !errors.Is(err, fs.ErrExist):
 		return writeFailed("make "+dir, err)
 	}
-	err := s.root.Link(staged, id.path())
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return nil
+	var err error
+	if !staged.heals {
+		err = s.root.Link(staged.name, id.path())
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			return nil
+		}
 	}
-	if renamed := s.root.Rename(staged, id.path()); renamed != nil {
+	if renamed := s.root.Rename(staged.name, id.path()); renamed != nil {
 		return writeFailed("publish an object", errors.Join(err, renamed))
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -65,6 +66,52 @@ func (s *Store) read(ref attachment.Ref) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// Describe returns a reference to a stored object, made from what it is, and the
+// time when it was last saved. It verifies the digest first.
+//
+// Errors: those of Read.
+func (s *Store) Describe(ctx context.Context, id string) (attachment.Ref, time.Time, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return attachment.Ref{}, time.Time{}, err
+	}
+	defer leave()
+	ref := attachment.Ref{ID: id}
+	d, err := parseID(id)
+	if err != nil {
+		return ref, time.Time{}, err
+	}
+	info, err := s.root.Stat(d.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return ref, time.Time{}, errs.Wrap(errs.AttachmentNotFound, fmt.Sprintf("the attachment %s is not in the store", id), err)
+	}
+	if err != nil {
+		return ref, time.Time{}, readFailed("look at "+id, err)
+	}
+	ref.Bytes = info.Size()
+	if !info.Mode().IsRegular() || ref.Bytes > maxDescribed {
+		return ref, info.ModTime(), corrupt(ref, "it is no object of the store")
+	}
+	data, err := s.root.ReadFile(d.path())
+	if err != nil {
+		return ref, info.ModTime(), readFailed("read "+id, err)
+	}
+	if digestOf(data) != d {
+		return ref, info.ModTime(), corrupt(ref, "its content has another digest")
+	}
+	facts, err := picture.Inspect(data)
+	if err != nil {
+		return ref, info.ModTime(), errs.Wrap(errs.AttachmentCorrupt, fmt.Sprintf("the attachment %s is damaged: %v", id, err), err)
+	}
+	size := facts.Upright()
+	ref.MediaType, ref.Width, ref.Height = facts.MediaType, size.Width, size.Height
+	return ref, info.ModTime(), nil
+}
+
+// maxDescribed bounds what is read of a file that claims to be an object: no
+// store is set up to keep more.
+const maxDescribed = 1 << 30
 
 func corrupt(ref attachment.Ref, why string) error {
 	return errs.New(errs.AttachmentCorrupt, fmt.Sprintf("the attachment %s is damaged: %s", ref.ID, why))

@@ -51,7 +51,9 @@ func (s *Store) Variant(ctx context.Context, ref attachment.Ref, v attachment.Va
 			if err != nil {
 				return picture.Encoded{}, err
 			}
-			return e, s.cache(ctx, dir, name, e.Data)
+			// A full disk or one that cannot be written costs the copy, not the request.
+			_ = s.cache(ctx, dir, name, e.Data)
+			return e, nil
 		}
 	})
 	if err != nil {
