@@ -103,8 +103,8 @@ func (s *Store) present(id digest, data []byte) (there, intact bool, err error) 
 }
 
 // stage writes a synced file for its owner alone and returns its name.
-func (s *Store) stage(pieces ...[]byte) (name string, err error) {
-	name = stagingDir + "/" + rand.Text()
+func (s *Store) stage(pieces ...[]byte) (_ string, err error) {
+	name := stagingDir + "/" + rand.Text()
 	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", writeFailed("stage a file", err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -194,6 +195,27 @@ func forbidden(t *testing.T, dir string) {
 		t.Errorf("a variant that cannot be cached: %v, %v", v, err)
 	}
 	chmod(variantsDir, 0o700)
+	// As on a full disk, a file breaks off in the middle.
+	signal.Ignore(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	short := limit
+	short.Cur = 100
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &short); err != nil {
+		t.Fatal(err)
+	}
+	_, full := s.SaveImage(context.Background(), other)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(full, errs.AttachmentWriteFailed) || !errors.Is(full, syscall.EFBIG) {
+		t.Errorf("a full disk: %v", full)
+	}
+	if left := files(t, s); len(left) != 1 {
+		t.Errorf("left by a full disk: %v", left)
+	}
 	chmod(objectPath(ref), 0)
 	if _, err := s.Read(context.Background(), ref); !errors.Is(err, errs.AttachmentReadFailed) {
 		t.Errorf("an unreadable object: %v", err)
