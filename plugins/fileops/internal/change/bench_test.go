@@ -1,9 +1,10 @@
-package change
+package change_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"os"
 	"os/exec"
 	"path/filepath"

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package change
+package change_test
 
 import (
 	"io/fs"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -1,4 +1,4 @@
-package change
+package change_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bridle-go/bridle/harness/vfs"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package change
+package change_test
 
 const childEnv = "BRIDLE_CHANGE_CHILD"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package change
+package change_test
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/bridle-go/bridle/plugins/fslocal"
 )
 
@@ -126,7 +128,7 @@ func killed(t *testing.T, c operationCase, at int, when string, old, want tree) 
 	if again, err := e.Recover(t.Context(), fs, nil); err != nil || len(again) > 0 {
 		t.Errorf("the second time: %v, %v", again, err)
 	}
-	left, err := filepath.Glob(filepath.Join(w.root, backupFolder, journalPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(w.root, backup.Folder, "journal-"+"*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("call %d (%s): left over: %v", at, when, left)
 	}

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package change
+package change_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 

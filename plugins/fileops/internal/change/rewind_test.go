@@ -1,4 +1,4 @@
-package change
+package change_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 )
 
 // turns plays operations as turns of a session, a list each.

@@ -1,4 +1,4 @@
-package change
+package change_test
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/bridle-go/bridle/plugins/fslocal"
 	"github.com/bridle-go/bridle/testkit/memfs"
 )
@@ -109,7 +111,7 @@ func (w *world) state() (files tree, backups int) {
 		if err != nil {
 			return err
 		}
-		if strings.Contains("/"+path+"/", "/"+backupFolder+"/") {
+		if strings.Contains("/"+path+"/", "/"+backup.Folder+"/") {
 			backups++
 			return nil
 		}
