@@ -16,7 +16,7 @@ var diffFile = &operation{
 	fields: []field{
 		{name: "file_path", kind: text, required: true, about: "The file that the diff starts from.", example: "README.md"},
 		{name: "compare_path", kind: text, about: "The file to compare with."},
-		{name: "new_content", kind: text, about: "The content to compare with, instead of compare_path."},
+		{name: "new_content", kind: text, about: "The content to compare with, instead of compare_path.", example: ""},
 		{name: "context_lines", kind: integer, def: 3, min: 0, about: "Lines of context around changes; 3 by default."},
 	},
 	run: runDiff,

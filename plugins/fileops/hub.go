@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/llm"
@@ -206,6 +207,10 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 			// Each operation has its own name for it.
 			out[fd.name] = path
 		}
+	}
+	if needed := alternatives[op.name]; needed != nil &&
+		!slices.ContainsFunc(needed, func(name string) bool { _, ok := out[name]; return ok }) {
+		out[needed[0]] = op.field(needed[0]).example
 	}
 	return out
 }

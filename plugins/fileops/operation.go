@@ -44,6 +44,15 @@ var operations []*operation
 // The table refers to itself through the batch, which runs any of it.
 func init() { operations = slices.Concat(readOperations, changeOperations) }
 
+// alternatives are fields of which an operation needs at least one; the first
+// is the one that a correct call gets where the caller gave none.
+var alternatives = map[string][]string{
+	"diff_file":     {"new_content", "compare_path"},
+	"validate_file": {"content", "file_path"},
+	"edit_file":     {"replacements", "replacements_json"},
+	"patch_file":    {"patches", "content"},
+}
+
 func operationNamed(name string) *operation {
 	for _, op := range operations {
 		if op.name == name {

@@ -12,7 +12,7 @@ var validateFile = &operation{
 	about: "Tell whether a file, or content given inline, is well-formed JSON or YAML, and where it is not.",
 	fields: []field{
 		{name: "file_path", kind: text, about: "The file; with content, only its name is looked at."},
-		{name: "content", kind: text, about: "The content to check instead of a file's."},
+		{name: "content", kind: text, about: "The content to check instead of a file's.", example: "{}"},
 		{name: "format", kind: text, def: "auto", enum: []string{"auto", "json", "yaml"}, about: "The format; auto, the default, goes by the name and the content."},
 	},
 	run: runValidate,

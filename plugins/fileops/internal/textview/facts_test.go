@@ -29,8 +29,12 @@ func (c *counting) ReadAt(p []byte, at int64) (int, error) {
 // across the marks, and that it costs the reading of some blocks alone.
 func TestReadAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
+	blocks, n := 6, 40
+	if testing.Short() {
+		blocks, n = 3, 12
+	}
 	var b strings.Builder
-	for b.Len() < 6*blockSize+12345 {
+	for b.Len() < blocks*blockSize+12345 {
 		switch r.IntN(40) {
 		case 0:
 			b.WriteString(strings.Repeat("長い行", r.IntN(3000)))
@@ -48,12 +52,8 @@ func TestReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(facts.marks) < 6 {
+	if len(facts.marks) < blocks {
 		t.Fatalf("%d marks", len(facts.marks))
-	}
-	n := 60
-	if testing.Short() {
-		n = 20
 	}
 	for range n {
 		var req Request
