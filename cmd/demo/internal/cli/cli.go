@@ -143,7 +143,7 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
 	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.showCommand(), a.pluginsCommand(), a.imageCommand(), a.rewindCommand())
-	root.AddCommand(a.opsCommand())
+	root.AddCommand(a.attachmentsCommand(), a.opsCommand())
 	return root
 }
 
