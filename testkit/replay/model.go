@@ -83,13 +83,13 @@ func (p *player) answer(ctx context.Context, q approval.Question, next event.Nex
 	if n >= len(recorded) {
 		return next(ctx, q)
 	}
-	switch d := recorded[n]; d.Outcome {
+	switch o := recorded[n]; o {
 	case approval.Cancelled:
 		return approval.Cancelled, context.Cause(ctx)
 	case approval.Unavailable:
 		return next(ctx, q) // nobody could answer then, and nobody is here now
 	default:
-		return d.Outcome, nil
+		return o, nil
 	}
 }
 
@@ -161,14 +161,18 @@ func (a adapter) Provider() string { return a.provider }
 func (a adapter) Models(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
 
 // ResolveModel knows what the caller said. Of another model it says that it
-// takes images: whether the recorded one did shows in the results.
+// takes images, unless a recorded result shows that it does not.
 func (a adapter) ResolveModel(model string) (llm.ModelInfo, error) {
 	for _, m := range a.models {
 		if m.Model == model && (m.Provider == "" || m.Provider == a.provider) {
 			return m, nil
 		}
 	}
-	return llm.ModelInfo{Provider: a.provider, Model: model, InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput}}, nil
+	info := llm.ModelInfo{Provider: a.provider, Model: model, InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput}}
+	if a.textOnly[model] {
+		info.InputModalities = info.InputModalities[:1]
+	}
+	return info, nil
 }
 
 // Stream gives the recorded answer.

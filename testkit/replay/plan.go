@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bridle-go/bridle/harness/agent"
+	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/session"
 )
@@ -23,7 +24,7 @@ type plan struct {
 	// ids are the ids that were drawn from the session's generator, in order.
 	ids []drawn
 	// answers are the outcomes of the questions of each call, in order.
-	answers map[string][]session.ApprovalDecided
+	answers map[string][]approval.Outcome
 	// foreign tells that another system worded the runtime context.
 	foreign bool
 }
@@ -65,8 +66,9 @@ type turnPlan struct {
 // stepPlan is one recorded step.
 type stepPlan struct {
 	n        int
-	begun    int // index of its first event
-	asked    int // index of the first event behind the request, or of the step's end
+	begun    int  // index of its first event
+	asked    int  // index of the first event behind the request, or of the step's end
+	answered bool // the recording has the whole answer, or what came of it
 	attempts []*attempt
 }
 
@@ -110,7 +112,10 @@ func isSnapshot(m llm.Message) bool {
 }
 
 func newPlan(log *session.Log, exact bool) *plan {
-	p := &plan{exact: exact, events: log.Events, answers: map[string][]session.ApprovalDecided{}}
+	p := &plan{exact: exact, events: log.Events}
+	if !exact {
+		p.events = withoutLogOnly(log.Events)
+	}
 	for i, e := range p.events {
 		if e.Type == session.TypeEndSeed {
 			p.seed = i + 1
@@ -121,6 +126,7 @@ func newPlan(log *session.Log, exact bool) *plan {
 		}
 	}
 	p.count()
+	p.answers = answersOf(p.events[p.seed:])
 	p.readTurns()
 	p.readInputs()
 	if !exact {
@@ -153,6 +159,9 @@ func (p *plan) readTurns() {
 		case session.TypeTurnStart:
 			var b session.TurnStart
 			_ = e.Decode(&b) // the reader has checked the core events
+			if t != nil && !t.whole {
+				t.end = p.lastOf(t, i)
+			}
 			t = &turnPlan{n: b.Turn, start: i, end: len(p.events), cancelAfter: -1, steps: map[int]*stepPlan{}, config: config}
 			p.turns = append(p.turns, t)
 		case session.TypeRequestHeader:
@@ -174,6 +183,15 @@ func (p *plan) readTurns() {
 	for _, t := range p.turns {
 		p.readTurn(t)
 	}
+}
+
+// lastOf is the index behind the last event of a turn that has no end, before
+// the next one at index i: what waits for that one is no part of it.
+func (p *plan) lastOf(t *turnPlan, i int) int {
+	for i > t.start+1 && (p.events[i-1].Type == session.TypeInboxSpliced || !p.exact && !p.shared(p.events[i-1])) {
+		i--
+	}
+	return i
 }
 
 // inputKind tells whether nobody in the deployment writes the event.
@@ -203,20 +221,22 @@ func (p *plan) isInput(e session.Event, turn, step int) bool {
 func (p *plan) readInputs() {
 	turn, step := 0, 0
 	cut := p.cuts()
+	var inbox session.State
+	start := 0 // of the turn
 	for i := p.seed; i < len(p.events); i++ {
 		e := p.events[i]
 		switch e.Type {
 		case session.TypeTurnStart:
-			turn, step = 1, 0
+			turn, step, start = 1, 0, i
 		case session.TypeStepStart:
 			step = 1
 		case session.TypeTurnEnd:
 			turn = 0
-		case session.TypeApprovalDecided:
-			var b session.ApprovalDecided
-			if e.Decode(&b) == nil {
-				p.answers[b.CallID] = append(p.answers[b.CallID], b)
+		case session.TypeInboxSpliced:
+			if !p.exact && turn > 0 && step == 0 && !cut(i) {
+				p.claimOne(e, inbox.Inbox(session.NextTurn), start)
 			}
+			_ = inbox.Apply(e)
 		}
 		// What follows the end of a process was written when the log was opened
 		// again, up to the next turn, and is taken over with the log.

@@ -14,6 +14,8 @@ import (
 type player struct {
 	plan   *plan
 	models []llm.ModelInfo
+	// textOnly are the models that take no images.
+	textOnly map[string]bool
 	// compare is called with each request, from the goroutine of the loop.
 	compare func(t *turnPlan, s *stepPlan, r llm.Request)
 
@@ -34,7 +36,7 @@ type player struct {
 }
 
 func newPlayer(p *plan, models []llm.ModelInfo) *player {
-	return &player{plan: p, models: models, admitted: -1, attempts: map[[2]int]int{}, answered: map[string]int{}, grown: make(chan struct{})}
+	return &player{plan: p, models: models, textOnly: textOnly(p), admitted: -1, attempts: map[[2]int]int{}, answered: map[string]int{}, grown: make(chan struct{})}
 }
 
 // config is the clock and the ids of the replayed session.

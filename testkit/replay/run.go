@@ -38,6 +38,11 @@ type Config struct {
 	// Exact demands that the logs are equal byte for byte. It holds for logs
 	// that this loop wrote, on deterministic plugins.
 	Exact bool
+	// StandIns lets the recorded results of tools that the deployment does not
+	// have stand for them, so that what follows is compared: such calls are
+	// told of as skipped. Without it they are differences. It has no effect
+	// where Exact is set.
+	StandIns bool
 	// Agent gives the bounds of the loop. Its route, options and retries come
 	// from the recording. Where Exact is not set, calls run one at a time.
 	Agent agent.Config
@@ -78,7 +83,12 @@ func Run(ctx context.Context, rec *Recording, cfg Config) (report *Report, err e
 	}
 	r := &run{
 		cfg: cfg, log: log, types: rec.types, plan: newPlan(log, cfg.Exact),
-		report: &Report{}, spell: rec.spelling(cwd), recorded: &session.State{},
+		report: &Report{}, spell: rec.spelling(cwd), recorded: &session.State{}, absent: map[string]bool{}, stopped: map[string]bool{},
+	}
+	for _, m := range calls(r.plan.events) {
+		if !cfg.Exact && wasStopped(m.outcome) {
+			r.stopped[m.call.CallID] = true
+		}
 	}
 	for _, name := range dirs.leftOut {
 		r.note("%s leads out of the workspace, or is no file, and was not copied", name)
@@ -114,6 +124,9 @@ type run struct {
 	// the recorded one, by index.
 	same [][2]string
 
+	absent  map[string]bool // tools that the deployment does not have
+	stopped map[string]bool // ids of calls that were stopped
+
 	recorded *session.State // of the recording, up to event number at
 	at       int
 }
@@ -142,6 +155,9 @@ func (r *run) deploy(ctx context.Context, setup Setup) (err error) {
 	}
 	if err := r.d.Mount(ctx, r.player.plugin()); err != nil {
 		return err
+	}
+	if r.cfg.StandIns && !r.plan.exact {
+		r.standIns()
 	}
 	if err := r.turns(ctx); err != nil {
 		return err

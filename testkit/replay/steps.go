@@ -79,14 +79,13 @@ back:
 				t.cancelIn = b.Message.Source.CallID
 			}
 		case session.TypeApprovalDecided:
-			var b session.ApprovalDecided
-			if e.Decode(&b) != nil || b.Outcome != approval.Cancelled {
+			if readQuestion(e).outcome != approval.Cancelled {
 				break back
 			}
 			asking = true
 		default:
 			// What plugins note meanwhile tells nothing of the loop.
-			if p.exact || p.shared(e) || !e.Ignorable && e.SurfaceOp != session.SurfaceNone {
+			if p.exact || p.shared(e) || !e.Ignorable && !e.LogOnly() {
 				break back
 			}
 		}
@@ -142,6 +141,11 @@ func (p *plan) readSteps(t *turnPlan) {
 		return
 	}
 	last := s.attempts[len(s.attempts)-1]
+	if !p.exact && !s.answered {
+		// This loop keeps what a person saw of an answer that broke off. Where
+		// the recording does not, later requests are without it.
+		last.chunks, last.made = nil, true
+	}
 	if last.failed != nil || ended(last.chunks) {
 		return
 	}
@@ -187,6 +191,7 @@ events:
 		case session.TypeAssistantMessage:
 			var b session.AssistantMessage
 			_ = e.Decode(&b)
+			s.answered = true
 			last := all[len(all)-1]
 			if n := len(e.SourceEventSeqs); n > 0 && n < len(seqs) {
 				counted := last.chunks[len(seqs)-n:]

@@ -33,6 +33,9 @@ directory for them. The files are copied to a scratch directory that is removed
 afterwards: nothing that you name is changed. Without files, the session begins
 in an empty directory.
 
+Calls of tools that the demo does not have cannot be made again: their recorded
+results stand for them, and they are told of as skipped.
+
 With --json there is one JSON line a tool call, with name, arguments, recorded
 and replayed result, and whether they are equal.
 
@@ -93,7 +96,7 @@ func (a *app) replay(cmd *cobra.Command, path, workspace string) (*replay.Report
 	if workspace != "" {
 		rec.Workspace = workspace
 	}
-	report, err := replay.Run(cmd.Context(), rec, replay.Config{Plugins: deploy.Replay})
+	report, err := replay.Run(cmd.Context(), rec, replay.Config{Plugins: deploy.Replay, StandIns: true})
 	if err != nil && errs.CodeOf(err) == "" {
 		err = failed(codeFailed, "%s: %v", path, err)
 	}
