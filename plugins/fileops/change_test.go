@@ -4,15 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/fx"
 
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
@@ -450,3 +455,66 @@ func TestReceiptsAreLogged(t *testing.T) {
 		t.Errorf("after the rewind: %q, a.txt %q", names, data)
 	}
 }
+
+// TestArtifact writes an object of the attachment store, by its reference and
+// by the URI of one that a message shows.
+func TestArtifact(t *testing.T) {
+	id := "sha256:" + strings.Repeat("ab", 32)
+	ref := attachment.Ref{ID: id, MediaType: attachment.PNG, Bytes: 4, Width: 1, Height: 1}
+	store := plug.Plugin{
+		Name:     "store",
+		Services: []plug.Declaration{plug.Provides[attachment.Store]()},
+		Options:  fx.Provide(func() attachment.Store { return oneObject{id, "\x89PNG"} }),
+	}
+	d, files := changing(t, free, store)
+	a, s := agentIn(t)
+	message := llm.Message{Role: llm.User, ID: "m1", Source: llm.Source{Kind: llm.FromUser}, Content: []llm.Block{llm.Image(ref)}}
+	if _, err := s.Append(session.Event{Type: session.TypeTurnStart, Data: []byte(`{"turn":1}`)}, session.UserMessage(message)); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		config object
+		kind   any
+	}{
+		{object{"content_artifact": ref}, nil},
+		{object{"content_artifact_uri": "artifact://" + id}, nil},
+		{object{"content_artifact_uri": "artifact://" + id, "content": "not this"}, nil},
+		{object{"content_artifact": ref, "source_encoding": "text"}, "not_text"},
+		{object{"content_artifact": ref, "content_artifact_uri": "artifact://sha256:other"}, "invalid_arguments"},
+		{object{"content_artifact_uri": "artifact://sha256:unknown"}, "invalid_arguments"},
+		{object{"content_artifact_uri": "file:///etc/passwd"}, "invalid_arguments"},
+		{object{"content_artifact": object{}}, "invalid_arguments"},
+		{object{}, "invalid_arguments"},
+	} {
+		path := fmt.Sprintf("p%d.png", i)
+		got := callAs(t, d, a, fileops.HubName, object{"operation": "write_file", "path": path, "config": c.config})
+		data, err := files.Get(path)
+		if got["error_kind"] != c.kind || (c.kind == nil) != (err == nil && string(data) == "\x89PNG") {
+			t.Errorf("%d: %v %v; the file is %q", i, got["error_kind"], got["error"], data)
+		}
+	}
+}
+
+// oneObject is a store with one object.
+type oneObject struct{ id, data string }
+
+func (o oneObject) Read(_ context.Context, ref attachment.Ref) ([]byte, error) {
+	if ref.ID != o.id {
+		return nil, errs.New(errs.AttachmentNotFound, "no such object")
+	}
+	return []byte(o.data), nil
+}
+func (oneObject) SaveImage(context.Context, attachment.Image) (attachment.Ref, error) {
+	return attachment.Ref{}, errs.New(errs.AttachmentWriteFailed, "read-only")
+}
+func (oneObject) SaveImages(context.Context, []attachment.Image) ([]attachment.Ref, error) {
+	return nil, errs.New(errs.AttachmentWriteFailed, "read-only")
+}
+func (oneObject) Variant(context.Context, attachment.Ref, attachment.Variant) (attachment.Ref, []byte, error) {
+	return attachment.Ref{}, nil, errs.New(errs.AttachmentReadFailed, "none")
+}
+func (oneObject) List(context.Context) iter.Seq2[string, error] {
+	return func(func(string, error) bool) {}
+}
+func (oneObject) Collect(context.Context, map[string]bool) (int, int64, error) { return 0, 0, nil }
+func (oneObject) Limits() attachment.Limits                                    { return attachment.Limits{} }

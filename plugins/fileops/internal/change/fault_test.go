@@ -121,7 +121,7 @@ func TestFaults(t *testing.T) {
 				case testing.Short():
 					step = 1 + count.calls/60
 				default:
-					step = 1 + count.calls/150
+					step = 1 + count.calls/90
 				}
 				for at := 1 + i%step; at <= count.calls; at += step {
 					for _, how := range []string{"before", "after", "cancel"} {

@@ -48,7 +48,7 @@ func TestNoEscape(t *testing.T) {
 			c.play(t.Context(), w, f)
 			calls = max(calls, f.calls)
 			if testing.Short() {
-				at += 3
+				at += 4
 			}
 			entries, err := os.ReadDir(outside)
 			must(t, err)

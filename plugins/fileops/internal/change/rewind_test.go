@@ -189,7 +189,7 @@ func TestRewindFaults(t *testing.T) {
 	if err != nil || !cmp.Equal(got, want) {
 		t.Fatal(err)
 	}
-	step := 1 + calls/40
+	step := 1 + calls/25
 	for at := 1; at <= calls; at += step {
 		for _, after := range []bool{false, true} {
 			got, old, want, _, err := run(at, after)

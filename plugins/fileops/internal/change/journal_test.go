@@ -1,0 +1,62 @@
+package change_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
+	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
+)
+
+// TestJournalsOfOthers proves whose journals are taken over: those of dead
+// processes and, after an hour, of other machines; never those of the living,
+// and never a file that is no journal. What a journal calls scratch goes only
+// if its name is one that an operation gives.
+func TestJournalsOfOthers(t *testing.T) {
+	host, err := os.Hostname()
+	must(t, err)
+	const id = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	name := backup.Folder + "/journal-" + id + ".json"
+	journal := func(owner string) string {
+		return fmt.Sprintf(`{"version":1,"id":"%[1]s","operation":"batch_file_ops","owner":%[2]s,"created":"2026-01-02T03:04:05Z",
+			"records":[{"path":"ROOT/made","before":{"type":"absent"},"after":{"type":"file","sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}}],
+			"scratch":["ROOT/.fileops-stage-%[1]s","ROOT/kept"]}`, id, owner)
+	}
+	other := `{"pid":1,"host":"elsewhere"}`
+	for _, c := range []struct {
+		name, text string
+		later      time.Duration
+		taken      bool
+	}{
+		{"dead", journal(fmt.Sprintf(`{"pid":2147483646,"host":%q}`, host)), 0, true},
+		{"a number that is used again", journal(fmt.Sprintf(`{"pid":%d,"host":%q,"started":"1"}`, os.Getppid(), host)), 0, true},
+		{"alive", journal(fmt.Sprintf(`{"pid":%d,"host":%q}`, os.Getppid(), host)), 0, false},
+		{"elsewhere", journal(other), 59 * time.Minute, false},
+		{"elsewhere, long ago", journal(other), 61 * time.Minute, true},
+		{"no journal", `{"version":1}`, 0, false},
+		{"of another version", `{"version":2,"id":"` + id + `"}`, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "memfs", tree{"made": "hi\n", "kept": "k", ".fileops-stage-" + id + "/x": "x"})
+			w.put(tree{name: strings.ReplaceAll(c.text, "ROOT", w.root)})
+			e := w.engine(Config{Now: func() time.Time { return time.Now().Add(c.later) }})
+			found, err := e.Recover(t.Context(), w.fs, nil)
+			if err != nil || (len(found) == 1) != c.taken {
+				t.Fatalf("%v %v", found, err)
+			}
+			got, _ := w.state()
+			_, made := got["made"]
+			_, stage := got[".fileops-stage-"+id+"/"]
+			_, kept := got["kept"]
+			if made == c.taken || stage == c.taken || !kept {
+				t.Errorf("made %v, stage %v, kept %v: %v", made, stage, kept, found)
+			}
+			if c.taken && (len(found[0].Undone) != 1 || found[0].Undone[0] != "made" || len(found[0].Problems) != 1) {
+				t.Errorf("%+v", found[0])
+			}
+		})
+	}
+}
