@@ -11,7 +11,8 @@ import (
 type unnumbered struct {
 	turn, step int
 	chunks     []int64 // of the open answer
-	calls      map[string]int64
+	asked      map[string]int     // how often the answer has each id
+	calls      map[string][]int64 // without a result
 }
 
 func (u *unnumbered) follow(e Event, body any) error {
@@ -42,7 +43,7 @@ func (u *unnumbered) follow(e Event, body any) error {
 		if len(u.chunks) > 0 {
 			return u.noAnswer()
 		}
-		u.step, u.calls = b.Step, map[string]int64{}
+		u.step, u.calls = b.Step, map[string][]int64{}
 	case *StepEnd:
 		if u.turn != b.Turn || u.step != b.Step {
 			return fmt.Errorf("step %d of turn %d ends where turn %d, step %d is open", b.Step, b.Turn, u.turn, u.step)
@@ -54,22 +55,31 @@ func (u *unnumbered) follow(e Event, body any) error {
 		if n := len(e.SourceEventSeqs); n > len(u.chunks) || !slices.Equal(u.chunks[len(u.chunks)-n:], e.SourceEventSeqs) {
 			return fmt.Errorf("%s: it is made from chunks that are not the ones before it: a line is missing or comes twice", e.Type)
 		}
-		u.chunks = nil
+		u.chunks, u.asked = nil, map[string]int{}
+		for _, call := range b.Message.ToolCalls() {
+			u.asked[call.ID]++
+		}
 	case *ToolCall:
 		if u.calls == nil {
-			u.calls = map[string]int64{}
+			u.calls = map[string][]int64{}
 		}
-		if _, open := u.calls[b.CallID]; open {
+		// Some models give two calls of one answer the same id.
+		if open := u.calls[b.CallID]; len(open) > 0 && len(open) >= u.asked[b.CallID] {
 			return fmt.Errorf("%s: the call %q comes twice", e.Type, b.CallID)
 		}
-		u.calls[b.CallID] = e.Seq
+		u.calls[b.CallID] = append(u.calls[b.CallID], e.Seq)
 	case *ToolResult:
 		id := b.Message.Source.CallID
-		call, open := u.calls[id]
-		if len(e.SourceEventSeqs) > 0 && (!open || e.SourceEventSeqs[0] != call) {
+		i := 0
+		if len(e.SourceEventSeqs) > 0 {
+			i = slices.Index(u.calls[id], e.SourceEventSeqs[0])
+		}
+		if i < 0 {
 			return fmt.Errorf("%s: it is made from event %d, which is not the open call %q: a line is missing or comes twice", e.Type, e.SourceEventSeqs[0], id)
 		}
-		delete(u.calls, id)
+		if open := u.calls[id]; len(open) > 0 {
+			u.calls[id] = slices.Delete(open, i, i+1)
+		}
 	case nil:
 		if e.Type == TypeAssistantChunk {
 			u.chunks = append(u.chunks, e.Seq)
