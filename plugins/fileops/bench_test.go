@@ -134,7 +134,8 @@ func BenchmarkManyFiles(b *testing.B) {
 	beside(b, dir, "find")
 }
 
-// BenchmarkEndOfFile views the last lines of a file of 1 GiB.
+// BenchmarkEndOfFile views the last lines of a file of 1 GiB, and then other
+// pages of it.
 func BenchmarkEndOfFile(b *testing.B) {
 	dir := b.TempDir()
 	f, err := os.Create(filepath.Join(dir, "big.txt"))
@@ -150,9 +151,17 @@ func BenchmarkEndOfFile(b *testing.B) {
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
 	}
-	d := deployed(b, dir)
-	b.SetBytes(1 << 30)
-	for b.Loop() {
+	b.Run("first page", func(b *testing.B) {
+		b.SetBytes(1 << 30)
+		for b.Loop() {
+			operate(b, deployed(b, dir), "view_file", "big.txt", map[string]any{"tail_lines": 10})
+		}
+	})
+	b.Run("another page", func(b *testing.B) {
+		d := deployed(b, dir)
 		operate(b, d, "view_file", "big.txt", map[string]any{"tail_lines": 10})
-	}
+		for b.Loop() {
+			operate(b, d, "view_file", "big.txt", map[string]any{"start_line": 10_000_000, "end_line": 10_000_010})
+		}
+	})
 }
