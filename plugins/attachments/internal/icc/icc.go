@@ -1,10 +1,10 @@
 // Package icc converts samples from the colour space of a picture to sRGB.
 //
-// It reads the matrix and grey profiles of ICC.1:2022 (and of version 2, which
-// stores the same tags): three colorants and a tone curve each, or one grey
-// curve. That is what cameras, phones, screens and editors embed: Display P3,
-// Adobe RGB, ProPhoto RGB, Rec. 2020 and the many spellings of sRGB. Profiles
-// that are nothing but look-up tables, as for print, are not read.
+// It reads the profiles of ICC.1:2022 and of version 2. Most have three colorants
+// and a tone curve each, or one grey curve: that is what cameras, phones, screens
+// and editors embed, Display P3, Adobe RGB, ProPhoto RGB, Rec. 2020 and the many
+// spellings of sRGB. Those of scanners and of print have look-up tables, which are
+// read where there are no colorants.
 //
 // Conversion is relative colorimetric: white stays white, colours outside sRGB
 // are cut off per channel. The tables are computed once in floating point and
@@ -28,6 +28,7 @@ type Space int
 const (
 	RGB Space = iota
 	Gray
+	CMYK
 )
 
 // Profile is a parsed profile: how samples become linear light in CIE XYZ of
@@ -37,6 +38,9 @@ type Profile struct {
 	// Matrix has the colorants in its columns; for grey it is unused.
 	Matrix [3][3]float64
 	Curves [3]Curve
+	// device is set for a profile of look-up tables, and then the only way.
+	device device
+	black  []float64 // its samples for black
 }
 
 // Curve maps a sample of 0 to 1 to linear light of 0 to 1.
@@ -50,7 +54,8 @@ func Parse(data []byte) (*Profile, error) {
 	if len(data) < 132 || string(data[36:40]) != "acsp" {
 		return nil, errors.New("icc: not a profile")
 	}
-	if string(data[20:24]) != "XYZ " {
+	lab := string(data[20:24]) == "Lab "
+	if !lab && string(data[20:24]) != "XYZ " {
 		return nil, fmt.Errorf("%w: connection space %q", ErrUnsupported, data[20:24])
 	}
 	n := binary.BigEndian.Uint32(data[128:])
@@ -75,6 +80,11 @@ func Parse(data []byte) (*Profile, error) {
 		}
 		return &Profile{Space: Gray, Curves: [3]Curve{c, c, c}}, nil
 	case "RGB ":
+		if tag("rXYZ") == nil {
+			return tables(RGB, tag, 3, lab)
+		}
+	case "CMYK":
+		return tables(CMYK, tag, 4, lab)
 	default:
 		return nil, fmt.Errorf("%w: colour space %q", ErrUnsupported, data[16:20])
 	}
@@ -94,6 +104,26 @@ func Parse(data []byte) (*Profile, error) {
 		p.Curves[i] = curve
 	}
 	return p, nil
+}
+
+// tables reads a profile of look-up tables, the relative colorimetric one if it is
+// there.
+func tables(space Space, tag func(string) []byte, inputs int, lab bool) (*Profile, error) {
+	b := tag("A2B1")
+	if b == nil {
+		b = tag("A2B0")
+	}
+	d, err := parseLUT(b, inputs, lab)
+	if err != nil {
+		return nil, err
+	}
+	black := []float64{0, 0, 0}
+	if space == CMYK {
+		if black = blackInks(tag("B2A0"), lab); black == nil {
+			black = []float64{1, 1, 1, 1}
+		}
+	}
+	return &Profile{Space: space, device: d, black: black}, nil
 }
 
 // fixed reads an s15Fixed16Number.
@@ -119,15 +149,25 @@ func parseCurve(b []byte) (Curve, error) {
 		for i := range table {
 			table[i] = float64(binary.BigEndian.Uint16(b[12+2*i:])) / 65535
 		}
-		return func(x float64) float64 {
-			at := x * float64(n-1)
-			i := min(int(at), n-2)
-			return table[i] + (table[i+1]-table[i])*(at-float64(i))
-		}, nil
+		return tableCurve(table), nil
 	case "para":
 		return parametric(b)
 	}
 	return nil, fmt.Errorf("%w: tone curve %q", ErrUnsupported, b[:4])
+}
+
+// tableCurve interpolates between the values of a table, or is nil where there is
+// none.
+func tableCurve(table []float64) Curve {
+	n := len(table)
+	if n < 2 {
+		return nil
+	}
+	return func(x float64) float64 {
+		at := x * float64(n-1)
+		i := min(int(at), n-2)
+		return table[i] + (table[i+1]-table[i])*(at-float64(i))
+	}
 }
 
 // parametric reads a parametricCurveType: ICC.1:2022, 10.18, function types 0

@@ -189,6 +189,7 @@ func TestParseRefuses(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(build("RGB ", matrixTags(srgbD50, para(3, 2.4, 1/1.055, 0.055/1.055, 1/12.92, 0.04045))))
+	f.Add(lutProfile("CMYK", "Lab ", "A2B0", mft(2, 4, 3, paper(1, 0.5)), nil))
 	f.Add(build("GRAY", map[string][]byte{"kTRC": curv(0, 30000, 65535)}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Parse(data)

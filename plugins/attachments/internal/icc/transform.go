@@ -15,6 +15,8 @@ type Transform struct {
 	deep   [3][]uint16 // of 16-bit samples, nil until asked for
 	curves [3]Curve
 	once   sync.Once
+	// lattice is set for a profile of look-up tables, and then the only way.
+	lattice *lattice
 }
 
 // identityTolerance is the difference in 8-bit steps up to which a profile
@@ -32,6 +34,9 @@ var encodeTable = sync.OnceValue(func() *[65536]byte {
 
 // NewTransform returns the conversion from p to sRGB, or nil where p is sRGB.
 func NewTransform(p *Profile) (*Transform, error) {
+	if p.device != nil {
+		return &Transform{lattice: newLattice(p.device, p.black)}, nil
+	}
 	t := &Transform{gray: p.Space == Gray, curves: p.Curves}
 	if !t.gray {
 		inv, ok := invert(srgbD50)
@@ -104,6 +109,10 @@ func (t *Transform) identity() bool {
 
 // Row converts a row of red, green, blue, alpha samples of 8 bits in place.
 func (t *Transform) Row(row []byte) {
+	if t.lattice != nil {
+		t.latticeRow(row)
+		return
+	}
 	enc := encodeTable()
 	if t.gray {
 		for i := 0; i+3 < len(row); i += 4 {
@@ -131,10 +140,24 @@ func (t *Transform) Row(row []byte) {
 	}
 }
 
+func (t *Transform) latticeRow(row []byte) {
+	for i := 0; i+3 < len(row); i += 4 {
+		p := row[i : i+4 : i+4]
+		p[0], p[1], p[2] = t.lattice.colour(&[4]byte{p[0], p[1], p[2]})
+	}
+}
+
 // Row16 converts a row of red, green, blue, alpha samples of 16 bits to 8-bit
 // samples in dst. The deeper tables keep the dark steps of a linear picture
 // apart, which converting after rounding to 8 bits would merge.
 func (t *Transform) Row16(dst []byte, src []uint16) {
+	if t.lattice != nil {
+		for i, v := range src[:len(dst)] {
+			dst[i] = byte((uint32(v)*255 + 32767) / 65535)
+		}
+		t.latticeRow(dst)
+		return
+	}
 	t.once.Do(func() {
 		for i := range 3 {
 			t.deep[i] = table(t.curves[i], 65536)

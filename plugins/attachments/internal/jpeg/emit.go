@@ -20,6 +20,7 @@ func (d *decoder) prepare() {
 		d.maxLost = d.opt.MaxLoss * samples
 	}
 	d.colour = d.chooseColour()
+	d.colour.inks = d.opt.Inks
 	d.colour.lines = make([][]byte, len(d.comps))
 	for i := range d.comps {
 		if !d.direct(&d.comps[i]) {
@@ -138,6 +139,8 @@ const (
 type colourizer struct {
 	kind  colourKind
 	lines [][]byte
+	inks  func(dst, c, m, y, k []byte)
+	own   [4][]byte // the ink amounts of a row
 }
 
 // chooseColour applies the rules of JFIF and Adobe's APP14: three components
@@ -174,6 +177,10 @@ func (c *colourizer) convert(row []byte) {
 		return
 	}
 	l1, l2 := c.lines[1][:n], c.lines[2][:n]
+	if c.inks != nil && c.kind >= cmyk {
+		c.convertInks(row)
+		return
+	}
 	switch c.kind {
 	case ycc:
 		yccRow(row, l0, l1, l2)
@@ -201,6 +208,34 @@ func (c *colourizer) convert(row []byte) {
 			p[0], p[1], p[2], p[3] = scale(l0[x]^flip, k), scale(l1[x]^flip, k), scale(l2[x]^flip, k), 255
 		}
 	}
+}
+
+// convertInks hands the amounts of the four inks on, whichever way they are
+// stored.
+func (c *colourizer) convertInks(row []byte) {
+	n := len(row) / 4
+	for i := range c.own {
+		if len(c.own[i]) < n {
+			c.own[i] = make([]byte, n)
+		}
+	}
+	if c.kind == ycck {
+		yccRow(row, c.lines[0][:n], c.lines[1][:n], c.lines[2][:n])
+		for x, k := range c.lines[3][:n] {
+			c.own[0][x], c.own[1][x], c.own[2][x], c.own[3][x] = row[4*x], row[4*x+1], row[4*x+2], 255-k
+		}
+	} else {
+		flip := byte(0)
+		if c.kind == invertedCMYK {
+			flip = 255
+		}
+		for i := range c.own {
+			for x, v := range c.lines[i][:n] {
+				c.own[i][x] = v ^ flip
+			}
+		}
+	}
+	c.inks(row, c.own[0][:n], c.own[1][:n], c.own[2][:n], c.own[3][:n])
 }
 
 // scale multiplies two samples as fractions of 255.

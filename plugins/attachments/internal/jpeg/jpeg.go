@@ -45,6 +45,9 @@ type Options struct {
 	// samples of the square of it. A photograph loses a few units, a page of text
 	// a thousand. Zero means no bound.
 	MaxLoss int64
+	// Inks converts a row of ink amounts, 255 the most, to red, green, blue and
+	// alpha. Nil means the plain way: light is what the inks together leave.
+	Inks func(dst, c, m, y, k []byte)
 }
 
 // RowSink takes the rows of a picture from top to bottom.

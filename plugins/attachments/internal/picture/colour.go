@@ -15,16 +15,16 @@ func (i *Info) transform() *icc.Transform {
 		p, err = i.png.profileOf()
 	case i.webp != nil && i.webp.profile != nil:
 		p, err = icc.Parse(i.webp.profile)
-	case i.jpeg != nil && len(i.jpeg.profile) > 0 && i.Kind != CMYK:
+	case i.jpeg != nil && len(i.jpeg.profile) > 0:
 		p, err = icc.Parse(i.jpeg.profile)
 	}
 	if p == nil || err != nil {
 		return nil
 	}
-	// A grey profile on coloured samples or the other way about is a mistake of
-	// the writer.
+	// A profile for other samples than the picture has is a mistake of the writer;
+	// only grey samples are as good as coloured ones.
 	grey := i.Kind == Gray || i.Kind == GrayAlpha
-	if (p.Space == icc.Gray) != grey && p.Space == icc.Gray {
+	if p.Space == icc.Gray && !grey || (p.Space == icc.CMYK) != (i.Kind == CMYK) {
 		return nil
 	}
 	t, err := icc.NewTransform(p)

@@ -158,3 +158,56 @@ func TestCMYK(t *testing.T) {
 		})
 	}
 }
+
+// inkProfile is a CMYK profile of nothing but a look-up table: its inks darken
+// paper to the lightness given, whatever their colour.
+func inkProfile(lightness func(c, m, y, k float64) float64) []byte {
+	lut := []byte("mft1\x00\x00\x00\x00\x04\x03\x02\x00")
+	lut = append(lut, make([]byte, 36)...)
+	straight := func(n int) {
+		for i := range 256 * n {
+			lut = append(lut, byte(i))
+		}
+	}
+	straight(4)
+	for corner := range 16 {
+		bit := func(i int) float64 { return float64(corner >> i & 1) }
+		lut = append(lut, byte(math.Round(255*lightness(bit(3), bit(2), bit(1), bit(0)))), 128, 128)
+	}
+	straight(3)
+	out := make([]byte, 128)
+	copy(out[12:], "prtrCMYKLab ")
+	copy(out[36:], "acsp")
+	out = append(out, 0, 0, 0, 1, 'A', '2', 'B', '0', 0, 0, 0, 144)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(lut)))
+	return append(out, lut...)
+}
+
+// A profile of inks is followed, whichever way Adobe stores them.
+func TestInkProfile(t *testing.T) {
+	p := inkProfile(func(c, m, y, k float64) float64 { return (1 - k) * (1 - c/2) })
+	segment := append([]byte("ICC_PROFILE\x00\x01\x01"), p...)
+	for _, stored := range []struct {
+		name      string
+		transform int
+		plane     func(c, x, y int) uint8
+	}{
+		// All of cyan, nothing else.
+		{"inverted", 0, func(c, x, y int) uint8 { return map[bool]uint8{true: 0, false: 255}[c == 0] }},
+		{"plain", -1, func(c, x, y int) uint8 { return map[bool]uint8{true: 255, false: 0}[c == 0] }},
+		// YCCK of red 255, green and blue 0, black inverted.
+		{"YCCK", 2, func(c, x, y int) uint8 { return [4]uint8{76, 85, 255, 255}[c] }},
+	} {
+		data := withJPEGSegment(cmykJPEG(t, 20, 20, stored.transform, stored.plane), 0xe2, segment)
+		m := pixels(t, normalize(t, data, attachment.JPEG, attachment.Limits{}).Encoded)
+		// Half of the lightness of white is 119 in sRGB; without the profile cyan would
+		// have no red at all.
+		got := m.NRGBAAt(10, 10)
+		for _, v := range []uint8{got.R, got.G, got.B} {
+			if v < 115 || v > 122 {
+				t.Errorf("%s: got %v, want a grey of 119", stored.name, got)
+				break
+			}
+		}
+	}
+}

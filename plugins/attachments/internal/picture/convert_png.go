@@ -39,6 +39,10 @@ func newPNGConverter(info *Info) pngConverter {
 		c.keyed = true
 		c.key = [3]uint16{be16(f.trns), be16(f.trns[2:]), be16(f.trns[4:])}
 	}
+	// What lies above the depth is to be ignored: PNG specification, 11.3.1.1.
+	for i := range c.key {
+		c.key[i] &= 1<<c.depth - 1
+	}
 	if c.kind == Gray && c.depth < 8 {
 		levels := 1<<c.depth - 1
 		for i := range levels + 1 {

@@ -14,7 +14,12 @@ import (
 // is an error even when all its rows could be shown.
 func decode(ctx context.Context, data []byte, info *Info, scale int, limits attachment.Limits, to consumer) (err error) {
 	defer refusePanic(&err)
-	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), info.transform(), to)
+	opt := jpeg.Options{Scale: scale}
+	convert := info.transform()
+	if info.Kind == CMYK && convert != nil {
+		opt.Inks, convert = convert.Inks, nil
+	}
+	s := newSink(ctx, jpeg.ScaledSize(info.Width, scale), jpeg.ScaledSize(info.Height, scale), convert, to)
 	defer func() {
 		if failed := s.close(); err == nil {
 			err = failed
@@ -28,7 +33,6 @@ func decode(ctx context.Context, data []byte, info *Info, scale int, limits atta
 	case attachment.WebP:
 		return decodeWebP(info, s)
 	}
-	opt := jpeg.Options{Scale: scale}
 	if scale > 1 {
 		opt.MaxLoss = maxLoss
 	}

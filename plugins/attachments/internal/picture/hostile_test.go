@@ -196,28 +196,3 @@ func resum(data []byte) []byte {
 	}
 	return out
 }
-
-func fuzz(f *testing.F, prefix string) {
-	for name, data := range small(f) {
-		if strings.HasPrefix(name, prefix) {
-			f.Add(data)
-		}
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		data = resum(data)
-		limits := attachment.Limits{MaxImagePixels: 1 << 16, MaxImageDimension: 4096, NormalizedImageMaxDimension: 64}
-		n, err := attempt(t, data, limits)
-		if err != nil {
-			return
-		}
-		again, err := attempt(t, n.Data, limits)
-		if err != nil || !again.Passthrough {
-			t.Errorf("the result is not in order: %v, %s", err, again.Reason)
-		}
-	})
-}
-
-func FuzzPNG(f *testing.F)  { fuzz(f, "png") }
-func FuzzJPEG(f *testing.F) { fuzz(f, "jpeg") }
-func FuzzWebP(f *testing.F) { fuzz(f, "webp") }
-func FuzzGIF(f *testing.F)  { fuzz(f, "gif") }
