@@ -146,7 +146,10 @@ func (p *plan) readSteps(t *turnPlan) {
 		// the recording does not, later requests are without it.
 		last.chunks, last.made = nil, true
 	}
-	if last.failed != nil || ended(last.chunks) {
+	// A stream can fail behind its finish; had it ended well, its calls had been
+	// made.
+	failedLate := t.reason.Kind == session.EndError && !p.called(s, t)
+	if last.failed != nil || ended(last.chunks) && !failedLate {
 		return
 	}
 	if t.reason.Kind == session.EndError {
@@ -154,6 +157,11 @@ func (p *plan) readSteps(t *turnPlan) {
 	} else {
 		last.cut = true
 	}
+}
+
+// called reports whether a call of the step was handed to its tool.
+func (p *plan) called(s *stepPlan, t *turnPlan) bool {
+	return slices.ContainsFunc(p.events[s.begun:t.end], func(e session.Event) bool { return e.Type == session.TypeToolCall })
 }
 
 // attempts reads the attempts of the step whose events begin at from.

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,31 +32,38 @@ func registryPlugin() plug.Plugin {
 // result, right behind the answer, and no message is empty.
 func checkValid(t *testing.T, name string, messages []llm.Message) {
 	t.Helper()
+	if err := valid(messages); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// valid reports why a provider would not take messages.
+func valid(messages []llm.Message) error {
 	var open []string
 	for i, m := range messages {
 		if len(m.Content) == 0 {
-			t.Errorf("%s: message %d is empty", name, i)
+			return fmt.Errorf("message %d is empty", i)
 		}
 		for _, b := range m.Content {
 			if b.Type != llm.ToolResultBlock {
 				continue
 			}
 			if len(open) == 0 || open[0] != b.ToolCallID {
-				t.Errorf("%s: message %d has the result of %s, want one of %v", name, i, b.ToolCallID, open)
-				return
+				return fmt.Errorf("message %d has the result of %s, want one of %v", i, b.ToolCallID, open)
 			}
 			open = open[1:]
 		}
 		if m.Source.Kind != llm.FromTool && len(open) > 0 {
-			t.Errorf("%s: message %d comes before the results of %v", name, i, open)
+			return fmt.Errorf("message %d comes before the results of %v", i, open)
 		}
 		for _, c := range m.ToolCalls() {
 			open = append(open, c.ID)
 		}
 	}
 	if len(open) > 0 {
-		t.Errorf("%s: no results of %v", name, open)
+		return fmt.Errorf("no results of %v", open)
 	}
+	return nil
 }
 
 // noSleep lets retries come at once.
