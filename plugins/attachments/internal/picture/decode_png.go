@@ -50,8 +50,8 @@ type pngDecoder struct {
 	conv pngConverter
 }
 
-// decodePNG gives the rows of a PNG to out. An interlaced one is gathered first,
-// in four bytes a pixel.
+// decodePNG gives the rows of a PNG to out. Half of an interlaced one is gathered
+// first, in two bytes a pixel of the whole.
 func decodePNG(info *Info, out *sink) error {
 	z, err := zlib.NewReader(&pieces{chunks: info.png.idat})
 	if err != nil {
@@ -98,18 +98,20 @@ func pngError(err error) error {
 	return invalid("the PNG image is damaged: %v", err)
 }
 
+// interlaced gathers the even rows, which six passes share, and gives them out
+// between the odd ones, which are the last pass.
 func (d *pngDecoder) interlaced(out *sink) error {
 	w, h := d.info.Width, d.info.Height
-	whole := newRaster(w, h)
+	even := newRaster(w, (h+1)/2)
 	line := make([]byte, 4*w)
-	for _, p := range adam7 {
+	for _, p := range adam7[:6] {
 		pw, ph := (w-p.x+p.dx-1)/p.dx, (h-p.y+p.dy-1)/p.dy
 		if w <= p.x || h <= p.y {
 			continue
 		}
 		err := d.pass(pw, ph, func(y int, samples []byte) error {
 			d.conv.row(line[:4*pw], samples)
-			row := whole.row(p.y + y*p.dy)
+			row := even.row((p.y + y*p.dy) / 2)
 			for x := range pw {
 				copy(row[4*(p.x+x*p.dx):][:4], line[4*x:])
 			}
@@ -119,13 +121,19 @@ func (d *pngDecoder) interlaced(out *sink) error {
 			return err
 		}
 	}
-	for y := range h {
-		copy(out.Next(), whole.row(y))
+	err := d.pass(w, h/2, func(y int, samples []byte) error {
+		copy(out.Next(), even.row(y))
 		if err := out.Push(); err != nil {
 			return err
 		}
+		d.conv.row(out.Next(), samples)
+		return out.Push()
+	})
+	if err != nil || h%2 == 0 {
+		return err
 	}
-	return nil
+	copy(out.Next(), even.row(h/2))
+	return out.Push()
 }
 
 // pass reads and unfilters h rows of w pixels.

@@ -159,10 +159,10 @@ func TestMemory(t *testing.T) {
 		ok    bool
 	}{
 		{"png bomb", hugePNG(60000, 60000), 1 << 20, false},
-		{"png bomb inside the limits", hugePNG(side, side), 4*side*side + fixed, false},
+		{"png bomb inside the limits", hugePNG(side, side), 2*side*side + fixed, false},
 		{"gif of many frames", frames.Bytes(), fixed, true},
 		{"png of 16 bits", rawPNG(side, side, 6, 16, false, false), fixed, true},
-		{"png of 16 bits, interlaced", rawPNG(side, side, 6, 16, true, false), 4*side*side + fixed, true},
+		{"png of 16 bits, interlaced", rawPNG(side, side, 6, 16, true, false), 2*side*side + fixed, true},
 		{"jpeg", jpegBytes(t, gradient(side, side), 80), fixed, true},
 		{"jpeg of a scan for each of four inks", cmykJPEG(t, side, side, 0, func(c, x, y int) uint8 { return uint8(x ^ y) }), fixed, true},
 	} {
