@@ -563,3 +563,17 @@ func TestAdapterThatPanics(t *testing.T) {
 	}
 	checkMessages(t, f.Session().Messages())
 }
+
+// A log that takes no more events ends the turn, and is told of once.
+func TestFailingLogIsToldOnce(t *testing.T) {
+	calls := []script.Call{{Name: "look", Arguments: `{}`}, {Name: "look", Arguments: `{}`}, {Name: "touch", Arguments: `{}`}}
+	f := newFixture(t, script.Step{Calls: calls})
+	f.lab.enter = func(context.Context, string) error { return f.Session().Close() }
+	_, err := f.Ask(t.Context(), "go")
+	if !errors.Is(err, session.Closed) {
+		t.Fatalf("error %v, want %v", err, session.Closed)
+	}
+	if n := strings.Count(err.Error(), "session s is closed"); n != 1 {
+		t.Errorf("the failure is told %d times: %v", n, err)
+	}
+}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/bridle-go/bridle/harness/llm"
@@ -63,21 +62,21 @@ func (t *turn) batch(ctx context.Context, calls []llm.Block) error {
 	}
 	wg.Wait()
 
-	var failures []error
+	var failed error
 	for i, r := range results {
-		failures = append(failures, t.logResult(calls[i].ID, r, begun[i].Seq))
+		failed = also(failed, t.logResult(calls[i].ID, r, begun[i].Seq))
 	}
-	return errors.Join(failures...)
+	return failed
 }
 
 // abort gives calls that were not made a result that says so.
 func (t *turn) abort(calls []llm.Block) error {
 	const notBegun = -1
-	var failures []error
+	var failed error
 	for _, c := range calls {
-		failures = append(failures, t.logResult(c.ID, tool.Failure(tool.AbortedBeforeDispatch()), notBegun))
+		failed = also(failed, t.logResult(c.ID, tool.Failure(tool.AbortedBeforeDispatch()), notBegun))
 	}
-	return errors.Join(failures...)
+	return failed
 }
 
 func (t *turn) logResult(callID string, r tool.Result, call int64) error {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -34,7 +33,7 @@ func (t *turn) request(ctx context.Context) (*llm.Message, llm.FinishKind, error
 		wait, again := t.cfg.Retry.wait(attempt, err)
 		if err == nil || ctx.Err() != nil || !again {
 			answer, failed := s.keep(err)
-			return answer, s.finish, errors.Join(err, failed)
+			return answer, s.finish, also(err, failed)
 		}
 		if err := t.logRetry(attempt, err, wait); err != nil {
 			return nil, "", err

@@ -25,9 +25,9 @@ func (a *Agent) turn(ctx context.Context) (Outcome, error) {
 	reason, err := t.run(ctx)
 	out := Outcome{Turn: n, Reason: reason, Steps: t.step, Text: t.text}
 	if _, failed := a.append(session.TurnEnd{Turn: n, Reason: reason}.Event()); failed != nil {
-		return out, errors.Join(err, failed)
+		return out, also(err, failed)
 	}
-	return out, errors.Join(err, a.checkpoint(ctx))
+	return out, also(err, a.checkpoint(ctx))
 }
 
 // turn is one running turn.
@@ -91,7 +91,7 @@ func (t *turn) makeStep(ctx context.Context, input []llm.Message) (more bool, fi
 	}
 	more, finish, err = t.stepBody(ctx, input)
 	if _, failed := t.append(session.StepEnd{Turn: t.n, Step: t.step}.Event()); failed != nil {
-		return false, "", errors.Join(err, failed)
+		return false, "", also(err, failed)
 	}
 	return more, finish, err
 }
@@ -113,7 +113,7 @@ func (t *turn) stepBody(ctx context.Context, input []llm.Message) (bool, llm.Fin
 	}
 	if err != nil {
 		// The answer broke off: its calls are not made, but each gets a result.
-		return false, finish, errors.Join(err, t.abort(calls))
+		return false, finish, also(err, t.abort(calls))
 	}
 	if err := t.calls(ctx, calls); err != nil {
 		return false, finish, err
@@ -161,4 +161,13 @@ func failure(ctx context.Context, err error) session.EndReason {
 	}
 	code := string(errs.CodeOf(err))
 	return session.EndReason{Kind: session.EndError, Message: err.Error(), Code: code}
+}
+
+// also adds a second failure to a first one, unless it is the same: a log that
+// failed once answers each append with that failure.
+func also(err, second error) error {
+	if err != nil && second != nil && (errors.Is(err, second) || err.Error() == second.Error()) {
+		return err
+	}
+	return errors.Join(err, second)
 }

@@ -147,8 +147,8 @@ func (p *plan) readSteps(t *turnPlan) {
 		last.chunks, last.made = nil, true
 	}
 	// A stream can fail behind its finish; had it ended well, its calls had been
-	// made.
-	failedLate := t.reason.Kind == session.EndError && !p.called(s, t)
+	// made. Such a failure says what it is.
+	failedLate := t.reason.Kind == session.EndError && t.reason.Message != "" && !p.called(s, t)
 	if last.failed != nil || ended(last.chunks) && !failedLate {
 		return
 	}

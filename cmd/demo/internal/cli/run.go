@@ -116,6 +116,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		return usage("give --script or a model, not both")
 	case f.model != "" && !strings.Contains(strings.Trim(f.model, "/"), "/"):
 		return usage("--model is %q, and must be provider/model", f.model)
+	case f.resume == "" && cmd.Flags().Changed("resume"):
+		return usage("--resume is empty; give an id, the beginning of one, or last")
 	case f.resume != "" && cmd.Flags().Changed("cwd"):
 		return usage("a resumed session keeps its workspace; leave out --cwd")
 	}
