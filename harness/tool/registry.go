@@ -11,7 +11,7 @@ import (
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
-	"github.com/bridle-go/bridle/harness/internal/near"
+	"github.com/bridle-go/bridle/harness/near"
 	"github.com/bridle-go/bridle/harness/plug"
 )
 

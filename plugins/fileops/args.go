@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bridle-go/bridle/harness/near"
 )
 
 // encode is json.Marshal for values that cannot fail, without the escaping of
@@ -75,7 +77,7 @@ func checkArguments(op *operation, given map[string]any) (arguments, *failure) {
 			for _, f := range op.fields {
 				names = append(names, f.name)
 			}
-			if best := nearest(name, names); best != "" {
+			if best := near.Miss(name, names); best != "" {
 				msg += fmt.Sprintf("; did you mean %q?", best)
 			}
 			note(badArgument(name, "%s", msg))
@@ -200,46 +202,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// nearest returns the name that given is most likely a misspelling of, or "".
-// Case counts for less than anything else.
-func nearest(given string, names []string) string {
-	best, least := "", 1+max(1, len(given)/3)
-	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, given) }); i >= 0 {
-		return names[i]
-	}
-	for _, name := range names {
-		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance counts insertions, deletions, replacements and swaps of neighbours
-// between two short names.
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/near"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
@@ -318,7 +319,7 @@ func (o *ops) unknown(name string, isText bool, given map[string]any) value {
 	}
 	f := refuse(fault.InvalidOperation, "operation", "%s", msg)
 	var correct map[string]any
-	if best := nearest(name, enabled); best != "" {
+	if best := near.Miss(name, enabled); best != "" {
 		f.Message += fmt.Sprintf("; did you mean %q?", best)
 		op := operationNamed(best)
 		args, _ := op.merge(given)

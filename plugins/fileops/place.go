@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/near"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/gitignore"
@@ -109,7 +110,7 @@ func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *fai
 	for i, e := range entries {
 		names[i] = e.Name
 	}
-	if best := nearest(name, names); best != "" {
+	if best := near.Miss(name, names); best != "" {
 		f.Message += fmt.Sprintf("; did you mean %q?", vfs.DisplayName(best))
 		given := slashed(r.args.text(field))
 		with(f, field, strings.TrimSuffix(given, path.Base(given))+best)

@@ -1,6 +1,9 @@
 package near
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestMiss(t *testing.T) {
 	names := []string{"edit", "read", "read_image", "write", "view_file"}
@@ -9,6 +12,9 @@ func TestMiss(t *testing.T) {
 		{"veiw_file", "view_file"},
 		{"read_imgae", "read_image"},
 		{"Write", "write"},
+		{"READ_IMAGE", "read_image"},
+		{"Raed", "read"},
+		{strings.Repeat("read", 100), ""},
 		{"bash", ""},
 		{"", ""},
 		{"écrire", ""},
