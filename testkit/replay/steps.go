@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bridle-go/bridle/harness/agent"
@@ -147,8 +148,8 @@ func (p *plan) readSteps(t *turnPlan) {
 		last.chunks, last.made = nil, true
 	}
 	// A stream can fail behind its finish; had it ended well, its calls had been
-	// made. Such a failure says what it is.
-	failedLate := t.reason.Kind == session.EndError && t.reason.Message != "" && !p.called(s, t)
+	// made. Such a failure has a code of models.
+	failedLate := t.reason.Kind == session.EndError && strings.HasPrefix(t.reason.Code, "MODEL_") && !p.called(s, t)
 	if last.failed != nil || ended(last.chunks) && !failedLate {
 		return
 	}
@@ -156,6 +157,11 @@ func (p *plan) readSteps(t *turnPlan) {
 		last.failed = &recordedError{text: t.reason.Message, code: errs.Code(t.reason.Code)}
 	} else {
 		last.cut = true
+		if !p.exact && !t.cut && t.cancelIn == "" && len(s.attempts) > 1 && len(last.chunks) == 0 {
+			// It was stopped while it waited to try again, and another system's
+			// retries are not among the shared events that are counted.
+			t.cancelAfter = -1
+		}
 	}
 }
 
