@@ -53,6 +53,16 @@ type Scope interface {
 	Add(undo func())
 }
 
+// Succeeds names the owner whose place s takes, or "". While both are there,
+// registries let the successor register the names that the other holds, and
+// the successor's count.
+func Succeeds(s Scope) string {
+	if successor, ok := s.(interface{ Succeeds() string }); ok {
+		return successor.Succeeds()
+	}
+	return ""
+}
+
 // Bus holds the listeners of one deployment. The zero value is ready; a Bus
 // must not be copied.
 type Bus struct {

@@ -16,7 +16,7 @@ import (
 // is ready; a Registry may be used concurrently and must not be copied.
 type Registry struct {
 	mu       sync.RWMutex
-	adapters map[string]*registration
+	adapters map[string][]*registration // of one id, newest last
 }
 
 type registration struct {
@@ -24,9 +24,11 @@ type registration struct {
 	adapter Adapter
 }
 
-// Register adds an adapter for owner, the plugin that brings it. A provider
-// id that is taken is refused with NAME_DUPLICATE, and both owners are named.
-// The returned undo may be called twice.
+// Register adds an adapter for owner, the plugin that brings it. The owner may
+// register a provider id again, as when a plugin is replaced by another of its
+// name; the newest counts until it is undone. An id that somebody else holds is
+// refused with NAME_DUPLICATE, and both owners are named. The returned undo may
+// be called twice.
 func (r *Registry) Register(owner string, a Adapter) (undo func(), err error) {
 	id := a.Provider()
 	if id == "" {
@@ -34,19 +36,20 @@ func (r *Registry) Register(owner string, a Adapter) (undo func(), err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old := r.adapters[id]; old != nil {
+	if held := r.adapters[id]; len(held) > 0 && held[0].owner != owner {
 		return nil, errs.New(errs.DuplicateName,
-			fmt.Sprintf("the provider %q is registered by %q already, so %q cannot register it", id, old.owner, owner))
+			fmt.Sprintf("the provider %q is registered by %q already, so %q cannot register it", id, held[0].owner, owner))
 	}
 	if r.adapters == nil {
-		r.adapters = map[string]*registration{}
+		r.adapters = map[string][]*registration{}
 	}
 	reg := &registration{owner, a}
-	r.adapters[id] = reg
+	r.adapters[id] = append(slices.Clip(r.adapters[id]), reg)
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.adapters[id] == reg {
+		rest := slices.DeleteFunc(slices.Clone(r.adapters[id]), func(x *registration) bool { return x == reg })
+		if r.adapters[id] = rest; len(rest) == 0 {
 			delete(r.adapters, id)
 		}
 	}, nil
@@ -63,10 +66,10 @@ func (r *Registry) Providers() []string {
 // and the providers there are.
 func (r *Registry) Adapter(provider string) (Adapter, error) {
 	r.mu.RLock()
-	reg := r.adapters[provider]
+	held := r.adapters[provider]
 	r.mu.RUnlock()
-	if reg != nil {
-		return reg.adapter, nil
+	if len(held) > 0 {
+		return held[len(held)-1].adapter, nil
 	}
 	known := "none is mounted"
 	if ids := r.Providers(); len(ids) > 0 {

@@ -95,7 +95,7 @@ func (c *Context) Mount(ctx context.Context, plugins ...Plugin) error {
 		return err
 	}
 	for i, p := range ordered {
-		m, err := c.start(ctx, p, false)
+		m, err := c.start(ctx, p, "")
 		if err != nil {
 			for range i {
 				err = errors.Join(err, c.leave(context.WithoutCancel(ctx), len(c.mounted)-1))
@@ -139,7 +139,7 @@ func (c *Context) Replace(ctx context.Context, name string, p Plugin) error {
 	if _, err := c.plan([]Plugin{p}, name); err != nil {
 		return err
 	}
-	m, err := c.start(ctx, p, true)
+	m, err := c.start(ctx, p, name)
 	if err != nil {
 		for _, at := range c.mounted[i].places {
 			err = errors.Join(err, at.restore())
@@ -147,6 +147,7 @@ func (c *Context) Replace(ctx context.Context, name string, p Plugin) error {
 		return err
 	}
 	err = c.leave(ctx, i)
+	m.scope.setSucceeds("")
 	c.mounted = slices.Insert(c.mounted, i, m)
 	c.noteNames()
 	return err
@@ -179,8 +180,9 @@ func (c *Context) find(name string) (int, error) {
 
 // start runs one plugin and publishes its services. After an error nothing of
 // it is left.
-func (c *Context) start(ctx context.Context, p Plugin, replace bool) (_ *instance, err error) {
+func (c *Context) start(ctx context.Context, p Plugin, succeeds string) (_ *instance, err error) {
 	m := &instance{plugin: p, scope: NewScope(p.Name)}
+	m.scope.setSucceeds(succeeds)
 	opts, publish := c.assemble(p, m.scope)
 	m.app = fx.New(opts, fx.RecoverFromPanics())
 	if err := m.app.Err(); err != nil {
@@ -190,7 +192,7 @@ func (c *Context) start(ctx context.Context, p Plugin, replace bool) (_ *instanc
 		return nil, failed(p.Name, errors.Join(err, m.scope.Close()))
 	}
 	for _, pub := range publish {
-		at, err := pub(p.Name, replace)
+		at, err := pub(p.Name, succeeds != "")
 		if err != nil {
 			return nil, failed(p.Name, errors.Join(err, m.stop(context.WithoutCancel(ctx))))
 		}

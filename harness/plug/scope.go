@@ -11,9 +11,10 @@ import (
 type Scope struct {
 	owner string
 
-	mu     sync.Mutex
-	undo   []func()
-	closed bool
+	mu       sync.Mutex
+	undo     []func()
+	closed   bool
+	succeeds string
 }
 
 // NewScope returns an open scope. Plugins get theirs injected; other callers,
@@ -22,6 +23,19 @@ func NewScope(owner string) *Scope { return &Scope{owner: owner} }
 
 // Owner names whose registrations these are.
 func (s *Scope) Owner() string { return s.owner }
+
+// Succeeds names the plugin that this one is about to replace, or "".
+func (s *Scope) Succeeds() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.succeeds
+}
+
+func (s *Scope) setSucceeds(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.succeeds = name
+}
 
 // Add hands an undo over to the scope. On a scope that is closed it runs at
 // once, so nothing registered late is left behind.

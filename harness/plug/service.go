@@ -37,9 +37,9 @@ type mounted[T any] struct {
 
 // watch is one While.
 type watch[T any] struct {
-	owner string
-	fn    func(*Scope, T) error
-	scope *Scope // of the current implementation; guarded by Service.turn
+	parent *Scope
+	fn     func(*Scope, T) error
+	scope  *Scope // of the current implementation; guarded by Service.turn
 }
 
 // ServiceOf returns c's handle of the service T.
@@ -106,7 +106,7 @@ func (s *Service[T]) Mounted() (owner string, ok bool) {
 func (s *Service[T]) While(scope *Scope, fn func(*Scope, T) error) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	w := &watch[T]{owner: scope.Owner(), fn: fn}
+	w := &watch[T]{parent: scope, fn: fn}
 	s.mu.Lock()
 	m := s.current
 	s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Service[T]) takeUp(watches []*watch[T], m *mounted[T]) error {
 			for _, done := range watches[:i+1] {
 				_ = done.end()
 			}
-			return fmt.Errorf("plugin %q could not take up service %s: %w", w.owner, s.name, err)
+			return fmt.Errorf("plugin %q could not take up service %s: %w", w.parent.Owner(), s.name, err)
 		}
 	}
 	return nil
@@ -258,7 +258,8 @@ func (m *mounted[T]) release() {
 }
 
 func (w *watch[T]) begin(impl T) (err error) {
-	w.scope = NewScope(w.owner)
+	w.scope = NewScope(w.parent.Owner())
+	w.scope.setSucceeds(w.parent.Succeeds())
 	defer func() {
 		if v := recover(); v != nil {
 			err = panicked(v)

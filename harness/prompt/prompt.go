@@ -58,13 +58,15 @@ type owned[T any] struct {
 	order int
 	item  T
 	id    *int
+	// shadowed tells that a successor has contributed the name again.
+	shadowed bool
 }
 
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{} }
 
 // Add contributes a segment until scope ends or the returned undo is called.
-// A name that is taken is NAME_DUPLICATE.
+// A name that is taken is NAME_DUPLICATE, unless the scope succeeds its owner.
 func (r *Registry) Add(scope event.Scope, s Segment) (undo func(), err error) {
 	return add(r, scope, &r.segments, s.Name, s.Order, s)
 }
@@ -78,14 +80,18 @@ func add[T any](r *Registry, scope event.Scope, to *[]owned[T], name string, ord
 	o := owned[T]{owner: scope.Owner(), name: name, order: order, item: item, id: new(int)}
 	r.mu.Lock()
 	for _, other := range *to {
-		if other.name == name {
+		if other.name == name && event.Succeeds(scope) != other.owner {
 			r.mu.Unlock()
 			return nil, &errs.Error{Code: errs.DuplicateName, Op: name,
 				Message: fmt.Sprintf("prompt part %q is contributed by both %q and %q", name, other.owner, o.owner)}
 		}
 	}
-	next := append(slices.Clone(*to), o)
-	slices.SortFunc(next, func(a, b owned[T]) int {
+	next := slices.Clone(*to)
+	for i := range next {
+		next[i].shadowed = next[i].shadowed || next[i].name == name
+	}
+	next = append(next, o)
+	slices.SortStableFunc(next, func(a, b owned[T]) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.name, b.name))
 	})
 	*to = next
@@ -93,19 +99,44 @@ func add[T any](r *Registry, scope event.Scope, to *[]owned[T], name string, ord
 	undo := func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		*to = slices.DeleteFunc(slices.Clone(*to), func(x owned[T]) bool { return x.id == o.id })
+		*to = without(*to, o.id)
 	}
 	scope.Add(undo)
 	return undo, nil
+}
+
+// without takes a contribution away. When it was a successor's that could not
+// stay, the one it had shadowed counts again.
+func without[T any](all []owned[T], id *int) []owned[T] {
+	at := slices.IndexFunc(all, func(x owned[T]) bool { return x.id == id })
+	if at < 0 {
+		return all
+	}
+	gone := all[at]
+	rest := slices.Delete(slices.Clone(all), at, at+1)
+	if !gone.shadowed {
+		for i := len(rest) - 1; i >= 0; i-- {
+			if rest[i].name == gone.name {
+				rest[i].shadowed = false
+				break
+			}
+		}
+	}
+	return rest
+}
+
+// visible returns what counts.
+func visible[T any](all []owned[T]) []owned[T] {
+	return slices.DeleteFunc(slices.Clone(all), func(x owned[T]) bool { return x.shadowed })
 }
 
 // Segments returns the segments in prompt order.
 func (r *Registry) Segments() []Segment {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	out := make([]Segment, len(r.segments))
-	for i, s := range r.segments {
-		out[i] = s.item
+	var out []Segment
+	for _, s := range visible(r.segments) {
+		out = append(out, s.item)
 	}
 	return out
 }
@@ -115,7 +146,7 @@ func (r *Registry) Owners() map[string]string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	out := make(map[string]string, len(r.segments))
-	for _, s := range r.segments {
+	for _, s := range visible(r.segments) {
 		out[s.name] = s.owner
 	}
 	return out
@@ -144,7 +175,7 @@ const NoContext = contextHeading + "\n\nNothing of the earlier ones holds any mo
 // section has anything to say, and the sections it is made of.
 func (r *Registry) Context(actor any) (text string, sections []Snapshot) {
 	r.mu.RLock()
-	all := r.sections
+	all := visible(r.sections)
 	r.mu.RUnlock()
 	parts := []string{contextHeading}
 	for _, s := range all {

@@ -71,3 +71,48 @@ func TestContextLeavesEmptySectionsOut(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// successor is the scope of a plugin that is about to replace another.
+type successor struct {
+	*plug.Scope
+	of string
+}
+
+func (s successor) Succeeds() string { return s.of }
+
+func TestSuccessorTakesNamesOver(t *testing.T) {
+	r := prompt.NewRegistry()
+	old := plug.NewScope("p")
+	add := func(scope interface {
+		Owner() string
+		Add(func())
+	}, text string, order int) {
+		t.Helper()
+		if _, err := r.Add(scope, prompt.Segment{Name: "read", Text: text, Order: order}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(old, "old", 5)
+	refused := successor{plug.NewScope("q"), "p"}
+	add(refused, "new", 1)
+	if got := r.System(); got != "new" {
+		t.Errorf("with a successor: %q", got)
+	}
+	if err := refused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.System(); got != "old" {
+		t.Errorf("after the successor was refused: %q", got)
+	}
+	stays := successor{plug.NewScope("q"), "p"}
+	add(stays, "new", 1)
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.System(); got != "new" || r.Owners()["read"] != "q" {
+		t.Errorf("after the predecessor left: %q of %q", got, r.Owners()["read"])
+	}
+	if _, err := r.Add(successor{plug.NewScope("x"), "p"}, prompt.Segment{Name: "read"}); !errors.Is(err, errs.DuplicateName) {
+		t.Errorf("the successor of somebody else got %v", err)
+	}
+}

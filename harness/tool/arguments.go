@@ -37,9 +37,13 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
 			Message: fmt.Sprintf("the arguments of %s hold %s, which is half a character; send it whole", inv.Name, half)}
 	}
-	if _, ok := value.(map[string]any); !ok {
+	given, ok := value.(map[string]any)
+	if !ok {
 		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
 			Message: fmt.Sprintf("the arguments of %s must be a JSON object", inv.Name)}
+	}
+	if reg.Prepare != nil {
+		value = reg.Prepare(given)
 	}
 	if reg.input != nil {
 		if err := reg.input.Validate(value); err != nil {

@@ -41,6 +41,10 @@ type Definition struct {
 	// Parallel tells that calls may run beside other parallel calls. A call of
 	// any other tool runs alone, after those before it and before those after.
 	Parallel bool
+	// Prepare turns arguments that callers also send, such as null for one that
+	// they leave out, into what Input describes, before they are checked. It may
+	// change the map. Nil leaves them.
+	Prepare func(arguments map[string]any) map[string]any
 	// Run is the body.
 	Run func(ctx context.Context, call *Call) (any, error)
 	// Render turns the value into what is shown and logged.
@@ -69,8 +73,10 @@ type Rendered struct {
 	// Meta is kept in the log beside the content for presentation; nil for
 	// none.
 	Meta any
-	// IsError marks content that tells of a failure.
+	// IsError marks content that tells of a failure, and Code names it where the
+	// failure has a code.
 	IsError bool
+	Code    errs.Code
 }
 
 // Tool is a definition with Go types for its arguments and value. A and V must

@@ -242,6 +242,9 @@ func (reg *registered) render(call *Call, value any) (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Content: rendered.Content, IsError: rendered.IsError, Value: value}
+	if rendered.IsError && rendered.Code != "" {
+		result.Error = &ErrorInfo{Name: errorName(rendered.Code), Code: string(rendered.Code)}
+	}
 	if rendered.Meta != nil {
 		if result.Meta, err = encode(rendered.Meta); err != nil {
 			return Result{}, reg.invalidOutput(err)

@@ -43,7 +43,8 @@ func NewRegistry(bus *event.Bus, approval *plug.Service[approval.Service]) *Regi
 
 // Register adds a tool until scope ends or the returned undo is called. An
 // owner may register a name again; the newest counts until it is undone. A
-// name that another owner holds is NAME_DUPLICATE.
+// name that another owner holds is NAME_DUPLICATE, unless the scope succeeds
+// that owner.
 func (r *Registry) Register(scope event.Scope, d Definition) (undo func(), err error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (r *Registry) Register(scope event.Scope, d Definition) (undo func(), err e
 		return nil, errs.Wrap(errs.InvalidArgs, err.Error(), err)
 	}
 	r.mu.Lock()
-	if held := r.tools[d.Name]; len(held) > 0 && held[0].owner != reg.owner {
+	if held := r.tools[d.Name]; len(held) > 0 && held[0].owner != reg.owner && held[0].owner != event.Succeeds(scope) {
 		r.mu.Unlock()
 		return nil, &errs.Error{Code: errs.DuplicateName, Op: d.Name,
 			Message: fmt.Sprintf("tool %q is registered by both %q and %q", d.Name, held[0].owner, reg.owner)}

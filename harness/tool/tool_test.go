@@ -499,3 +499,18 @@ func TestAbortWithACause(t *testing.T) {
 		t.Errorf("got %+v: %s", r.Error, r.Text())
 	}
 }
+
+func TestRenderedFailureHasItsCode(t *testing.T) {
+	f := newFixture(t)
+	d := echo("fails")
+	d.Render = func(*tool.Call, any) (tool.Rendered, error) {
+		return tool.Rendered{Content: []llm.Block{llm.Text("no")}, IsError: true, Code: "MY_CODE"}, nil
+	}
+	if _, err := f.Register(f.scope, d); err != nil {
+		t.Fatal(err)
+	}
+	r := f.Execute(t.Context(), tool.Invocation{Name: "fails", Arguments: `{"text":"a"}`})
+	if !r.IsError || r.Error == nil || r.Error.Code != "MY_CODE" {
+		t.Errorf("%+v", r)
+	}
+}

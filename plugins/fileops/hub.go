@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/near"
 	"github.com/bridle-go/bridle/harness/tool"
@@ -57,7 +58,12 @@ func definition(name, about string, input tool.Schema, parallel bool, run func(c
 			if !ok {
 				return tool.Rendered{}, fmt.Errorf("value of tool %q is a %T", name, v)
 			}
-			return tool.Rendered{Content: []llm.Block{llm.Text(encode(val.body))}, IsError: val.failed}, nil
+			r := tool.Rendered{Content: []llm.Block{llm.Text(encode(val.body))}, IsError: val.failed}
+			if body, ok := val.body.(map[string]any); ok && val.failed {
+				// Programs that know codes only find the kind of failure there.
+				r.Code = errs.Code(strings.ToUpper(fmt.Sprint(body["error_kind"])))
+			}
+			return r, nil
 		},
 		Invalid: func(arguments json.RawMessage, problem error) any {
 			given, err := parseObject(arguments)
@@ -94,7 +100,7 @@ func callCard(name string, arguments json.RawMessage) (tool.Card, error) {
 
 // single makes an operation a tool of its own.
 func (o *ops) single(op *operation) tool.Definition {
-	return definition(op.name, op.about, op.schema(), !op.changes, func(ctx context.Context, call *tool.Call) value {
+	d := definition(op.name, op.about, op.schema(), !op.changes, func(ctx context.Context, call *tool.Call) value {
 		given, err := parseObject(call.Arguments)
 		if err != nil {
 			return o.failedSingle(op, nil, nil, badArgument("", "the arguments are no JSON object: %v", err))
@@ -108,9 +114,47 @@ func (o *ops) single(op *operation) tool.Definition {
 		// The operation's own check names the field and a value that would do.
 		if _, own := checkArguments(op, given); own != nil {
 			f = own
+		} else if name := op.missing(given); name != "" {
+			f.Field = name
 		}
 		return o.failedSingle(op, given, nil, f)
 	})
+	d.Prepare = op.prepare
+	return d
+}
+
+// prepare takes null for an argument that was left out, and an array of objects
+// also as a string of JSON or as its only element, as the hub does.
+func (op *operation) prepare(given map[string]any) map[string]any {
+	for i := range op.fields {
+		f := &op.fields[i]
+		v, ok := given[f.name]
+		if ok && v == nil && !f.required {
+			delete(given, f.name)
+		}
+		if !f.loose {
+			continue
+		}
+		if s, isText := v.(string); isText {
+			if list, err := parseList(s); err == nil {
+				given[f.name] = list
+			}
+		} else if one, isObject := v.(map[string]any); isObject {
+			given[f.name] = []any{one}
+		}
+	}
+	return given
+}
+
+// missing is the first field that the schema demands and the caller left out,
+// or "".
+func (op *operation) missing(given map[string]any) string {
+	for _, f := range op.fields {
+		if f.required && given[f.name] == nil {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // failedSingle joins what is known of the result, if anything, with the
@@ -134,7 +178,7 @@ func fields(v any) map[string]any {
 		return map[string]any{}
 	}
 	m, err := parseObject([]byte(encode(v)))
-	if err != nil {
+	if err != nil || m == nil {
 		return map[string]any{}
 	}
 	return m
@@ -344,8 +388,8 @@ func (o *ops) failedHub(name string, partial result, f *failure, field string, c
 	m := failureFields(f, field, correct)
 	m["operation"] = name
 	m["summary"] = fmt.Sprintf("%s failed: %s", orOperation(name), f.Message)
-	if partial != nil {
-		m["result"] = partial
+	if known := fields(partial); len(known) > 0 {
+		m["result"] = known
 	}
 	for k, v := range besides(partial) {
 		m[k] = v
