@@ -39,6 +39,23 @@ func parseObject(data []byte) (map[string]any, error) {
 	return m, nil
 }
 
+// parseList reads a JSON array, or one object as an array of it.
+func parseList(text string) ([]any, error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") {
+		text = "[" + text + "]"
+	}
+	m, err := parseObject([]byte(`{"list":` + text + `}`))
+	if err != nil {
+		return nil, err
+	}
+	list, ok := m["list"].([]any)
+	if !ok {
+		return nil, fmt.Errorf("no array")
+	}
+	return list, nil
+}
+
 // arguments are the checked arguments of an operation. What was null or not
 // given is absent.
 type arguments map[string]any

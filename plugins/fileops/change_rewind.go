@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/change"
@@ -39,6 +40,21 @@ const TypeReceipt = change.TypeReceipt
 // in; its BackupRoot and SandboxRoot count. The error of a refusal is about the
 // changes whose Problem is set.
 func Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Session, cfg Config, o RewindOptions) (RewindReport, error) {
-	e := change.New(change.Config{SandboxRoot: cfg.SandboxRoot, BackupRoot: cfg.BackupRoot}, new(event.Bus), nil, nil)
+	bus, scope := new(event.Bus), plug.NewScope(Name)
+	defer scope.Close()
+	// The deployment's policies are not here. What they have noted in the log is
+	// brought up to date, so that the session goes on from what is there now.
+	vfs.Observed.On(bus, scope, func(_ context.Context, o vfs.Observation) error {
+		if _, noted := s.Observation(string(o.Target.Key)); !noted {
+			return nil
+		}
+		now := session.Observed{Key: string(o.Target.Key), Path: o.Target.Path, State: session.ObservedPresent, Version: string(o.Version)}
+		if o.Absent {
+			now.State, now.Version = session.ObservedAbsent, ""
+		}
+		_, err := s.Append(now.Event())
+		return err
+	})
+	e := change.New(change.Config{SandboxRoot: cfg.SandboxRoot, BackupRoot: cfg.BackupRoot}, bus, nil, nil)
 	return e.Rewind(ctx, fs, s, o)
 }

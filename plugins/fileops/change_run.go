@@ -89,25 +89,64 @@ func runBatch(ctx context.Context, r *request) (result, error) {
 	if err := json.Unmarshal([]byte(encode(map[string]any(r.args))), &args); err != nil {
 		return nil, badArgument("operations", "operations do not fit: %v; each is an object with operation, path and config", err)
 	}
-	return finished(r.engine.Batch(ctx, r.fs, r.call, &args, r.step), true)
+	return finished(r.engine.Batch(ctx, r.fs, r.call, &args, func(ctx context.Context, b *change.Batch, index int, s change.Step) (any, *failure) {
+		body, f, correct := r.step(ctx, b, index, s)
+		if f == nil {
+			return body, nil
+		}
+		told := *f
+		told.Field = strings.TrimPrefix(stepField(index, told.Field), "config.")
+		told.Call = nil
+		if correct != nil {
+			told.Call = map[string]any{"operations": toSend(&args, index, correct)}
+		}
+		return body, &told
+	}), true)
 }
 
-// step runs one operation of a batch, with the switches judged again.
-func (r *request) step(ctx context.Context, b *change.Batch, index int, s change.Step) (any, *failure) {
+// toSend are the operations of a call that goes on where one failed, with that
+// one corrected: all of an atomic batch, which was taken back, else those that
+// have not run.
+func toSend(a *change.BatchArgs, index int, correct map[string]any) []any {
+	if a.ContinueOnError {
+		return []any{correct}
+	}
+	var list []any
+	for i, s := range a.Operations {
+		switch {
+		case i == index:
+			list = append(list, correct)
+		case a.Atomic || i > index:
+			list = append(list, fields(s))
+		}
+	}
+	return list
+}
+
+// stepField is where the caller of a batch finds an argument of one operation.
+func stepField(index int, field string) string {
+	at := fmt.Sprintf("config.operations[%d]", index)
+	if field == "" {
+		return at
+	}
+	return at + "." + field
+}
+
+// step runs one operation of a batch, with the switches judged again. With a
+// failure, whose field is the one of the operation as the batch has it, comes a
+// call of that operation that would do.
+func (r *request) step(ctx context.Context, b *change.Batch, index int, s change.Step) (any, *failure, map[string]any) {
 	given := map[string]any{"operation": s.Operation}
 	if s.Path != nil {
 		given["path"] = *s.Path
 	}
-	fail := func(op *operation, res result, args map[string]any, f *failure) (any, *failure) {
-		field, correct := f.Field, map[string]any(nil)
+	fail := func(op *operation, res result, args map[string]any, f *failure) (any, *failure, map[string]any) {
+		told, correct := *f, map[string]any(nil)
 		if op != nil {
-			field, correct = op.hubField(f.Field, given), op.hubCall(op.corrected(args, f))
+			told.Field, correct = op.hubField(f.Field, given), op.hubCall(op.corrected(args, f))
 		}
-		if field != "" {
-			field = fmt.Sprintf("config.operations[%d].%s", index, field)
-		}
-		m := r.failedHub(s.Operation, res, f, field, correct, f.Kind == fault.OperationNotEnabled || f.Kind == fault.InvalidOperation).body
-		return m, f
+		m := r.failedHub(s.Operation, res, f, stepField(index, told.Field), correct, f.Kind == fault.OperationNotEnabled || f.Kind == fault.InvalidOperation).body
+		return m, &told, correct
 	}
 	if len(s.Config) > 0 && string(s.Config) != "null" {
 		config, err := parseObject(s.Config)
@@ -148,7 +187,7 @@ func (r *request) step(ctx context.Context, b *change.Batch, index int, s change
 	if err != nil {
 		return fail(op, res, args, fault.Of(err, op.path))
 	}
-	return r.success(op, res), nil
+	return r.success(op, res), nil, nil
 }
 
 func (o *ops) newEngine() *change.Engine {

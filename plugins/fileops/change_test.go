@@ -245,7 +245,7 @@ func TestBatch(t *testing.T) {
 		n, a   string
 	}{
 		{"good", object{"operations": steps("file_info")}, object{"result": object{"succeeded": 4, "failed": 0, "total": 4}, "workspace_delta": object{"created": []string{"n.txt"}, "modified": []string{"a.txt"}}}, "1\n", "beta\n"},
-		{"stops", object{"operations": steps("delete_file")}, object{"error_kind": "operation_not_enabled", "error_field": "config.operations", "result": object{"succeeded": 1, "failed": 1, "skipped": 2, "failed_index": 1}, "mutation_receipts": "*"}, "1\n", "alpha\n"},
+		{"stops", object{"operations": steps("delete_file")}, object{"error_kind": "operation_not_enabled", "error_field": "config.operations[1]", "result": object{"succeeded": 1, "failed": 1, "skipped": 2, "failed_index": 1}, "mutation_receipts": "*"}, "1\n", "alpha\n"},
 		{"goes on", object{"operations": steps("delete_file"), "continue_on_error": true}, object{"error_kind": "operation_not_enabled", "result": object{"succeeded": 3, "failed": 1, "skipped": 0}}, "1\n", "beta\n"},
 		{"atomic", object{"operations": steps("delete_file"), "atomic": true}, object{"error_kind": "operation_not_enabled", "result": object{"rolled_back": true}, "workspace_delta": nil}, "", "alpha\n"},
 		{"atomic and good", object{"operations": steps("file_info"), "atomic": true}, object{"result": object{"succeeded": 4, "rolled_back": nil}}, "1\n", "beta\n"},

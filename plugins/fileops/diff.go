@@ -86,7 +86,7 @@ func (r *request) readText(ctx context.Context, field string) (vfs.Target, strin
 	}
 	if _, err := vfs.DecodeText(t, got.Data); err != nil {
 		if errs.CodeOf(err) == errs.NotText {
-			return t, "", refuse(fault.NotText, field, "%q is not a UTF-8 text file", shown(t))
+			return t, "", refuse(fault.NotText, field, "\"%s\" is not a UTF-8 text file", shown(t))
 		}
 		return t, "", err
 	}

@@ -292,7 +292,7 @@ func (o *ops) hub() tool.Definition {
 		`"path":{"type":"string","description":"The file or directory it is about; a relative path starts from the sandbox root, or else the session's directory."},` +
 		`"config":{"type":"object","description":"The other arguments of the operation, as a JSON object, not as a string."}` +
 		`},"additionalProperties":false}`)
-	return definition(HubName, about.String(), input, false, func(ctx context.Context, call *tool.Call) value {
+	d := definition(HubName, about.String(), input, false, func(ctx context.Context, call *tool.Call) value {
 		given, err := parseObject(call.Arguments)
 		if err != nil {
 			given = map[string]any{}
@@ -306,6 +306,15 @@ func (o *ops) hub() tool.Definition {
 			return nil, f
 		})
 	})
+	d.Prepare = func(given map[string]any) map[string]any {
+		for _, name := range []string{"operation", "path", "config"} {
+			if v, there := given[name]; there && v == nil {
+				delete(given, name)
+			}
+		}
+		return given
+	}
+	return d
 }
 
 // dispatch finds the operation of a call of the hub and has it performed.

@@ -58,7 +58,7 @@ func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error)
 		return t, err
 	}
 	if !inside {
-		return t, refuse(fault.PathOutsideSandbox, field, "%q leads outside the directory that is open to you, %q",
+		return t, refuse(fault.PathOutsideSandbox, field, "\"%s\" leads outside the directory that is open to you, \"%s\"",
 			vfs.DisplayName(given), vfs.DisplayName(root.Path))
 	}
 	return t, nil
@@ -89,7 +89,7 @@ const maxSiblings = 10_000
 // notFound is the failure of a path with nothing at it. It names an entry
 // beside it that may have been meant.
 func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *failure {
-	f := refuse(fault.PathNotFound, field, "there is nothing at %q", shown(t))
+	f := refuse(fault.PathNotFound, field, "there is nothing at \"%s\"", shown(t))
 	dir, name := path.Split(slashed(t.Path))
 	parent, err := r.fs.Resolve(ctx, dir, vfs.ResolveOptions{})
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *fai
 		names[i] = e.Name
 	}
 	if best := near.Miss(name, names); best != "" {
-		f.Message += fmt.Sprintf("; did you mean %q?", vfs.DisplayName(best))
+		f.Message += fmt.Sprintf("; did you mean \"%s\"?", vfs.DisplayName(best))
 		given := slashed(r.args.text(field))
 		with(f, field, strings.TrimSuffix(given, path.Base(given))+best)
 	}
@@ -130,9 +130,9 @@ func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, v
 	case err != nil:
 		return t, info, err
 	case info.Type == vfs.Directory:
-		return t, info, refuse(fault.NotAFile, field, "%q is a directory", shown(t))
+		return t, info, refuse(fault.NotAFile, field, "\"%s\" is a directory", shown(t))
 	case info.Type != vfs.File:
-		return t, info, refuse(fault.NotAFile, field, "%q is not a regular file", shown(t))
+		return t, info, refuse(fault.NotAFile, field, "\"%s\" is not a regular file", shown(t))
 	}
 	return t, info, nil
 }
@@ -141,7 +141,7 @@ func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, v
 func (r *request) existingDir(ctx context.Context, field string) (vfs.Target, error) {
 	t, info, err := r.existing(ctx, field)
 	if err == nil && info.Type != vfs.Directory {
-		err = refuse(fault.NotADirectory, field, "%q is not a directory", shown(t))
+		err = refuse(fault.NotADirectory, field, "\"%s\" is not a directory", shown(t))
 	}
 	return t, err
 }

@@ -228,7 +228,7 @@ func (r *request) search(ctx context.Context, t vfs.Target, info vfs.Info, p *se
 	root, base := search.Root{}, t
 	if info.Type != vfs.Directory {
 		if info.Type != vfs.File {
-			return search.Result{}, t, refuse(fault.NotAFile, "search_path", "%q is not a regular file", shown(t))
+			return search.Result{}, t, refuse(fault.NotAFile, "search_path", "\"%s\" is not a regular file", shown(t))
 		}
 		// A symlink was resolved: its destination is what is opened.
 		real, err := r.fs.ProcessPath(t)

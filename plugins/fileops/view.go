@@ -214,7 +214,7 @@ func (r *request) isStill(ctx context.Context, t vfs.Target, version vfs.Version
 
 func notText(t vfs.Target, err error) error {
 	if errors.Is(err, textview.ErrNotText) {
-		return refuse(fault.NotText, "file_path", "%q is not a UTF-8 text file; file_info tells what it is", shown(t))
+		return refuse(fault.NotText, "file_path", "\"%s\" is not a UTF-8 text file; file_info tells what it is", shown(t))
 	}
 	return err
 }

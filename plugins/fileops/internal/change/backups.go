@@ -163,7 +163,7 @@ func (r *run) wanted(ctx context.Context, p *place, a *RollbackArgs) (backup.Met
 	}
 	if m.OriginalPath != p.physical && !a.AllowTargetOverride {
 		return m, &fault.Fault{Kind: fault.InvalidArguments, Field: "file_path",
-			Message: fmt.Sprintf("backup %s is of %q, not of %q; set allow_target_override to true to restore it there", m.ID, vfs.DisplayName(m.OriginalPath), p.show),
+			Message: fmt.Sprintf("backup %s is of \"%s\", not of \"%s\"; set allow_target_override to true to restore it there", m.ID, vfs.DisplayName(m.OriginalPath), p.show),
 			Call:    map[string]any{"allow_target_override": true}}
 	}
 	return m, nil

@@ -125,7 +125,7 @@ func (r *run) steps(ctx context.Context, a *BatchArgs, do StepFunc, res *BatchRe
 		}
 		if first == nil {
 			res.FailedIndex = new(i)
-			first = &fault.Fault{Kind: f.Kind, Field: "operations", Action: f.Action, Err: f,
+			first = &fault.Fault{Kind: f.Kind, Field: f.Field, Call: f.Call, Action: f.Action, Err: f,
 				Message: fmt.Sprintf("operation %d (%s) failed: %s", i, s.Operation, f.Message)}
 		}
 		if !a.ContinueOnError || f.Kind == fault.Cancelled {
@@ -140,7 +140,13 @@ func (r *run) steps(ctx context.Context, a *BatchArgs, do StepFunc, res *BatchRe
 // back.
 func (r *run) settleBatch(ctx context.Context, res *BatchResult, first *fault.Fault) *fault.Fault {
 	ctx = context.WithoutCancel(ctx)
-	defer func() { r.journal = nil }()
+	j := r.journal
+	defer func() {
+		r.journal = nil
+		if j.made {
+			r.dropFolder(ctx, j.dir, r.cfg.BackupRoot) // the last spare has left it by now
+		}
+	}()
 	if first == nil {
 		if err := r.complete(ctx); err != nil {
 			// All is done; what is left over is told, and goes the next time.

@@ -171,25 +171,25 @@ func (r *run) do(ctx context.Context, args any) Outcome {
 	field := "file_path"
 	switch a := args.(type) {
 	case *WriteArgs:
-		result, err = r.write(ctx, a)
+		result, err = resultOf(r.write(ctx, a))
 	case *EditArgs:
-		result, err = r.edit(ctx, a)
+		result, err = resultOf(r.edit(ctx, a))
 	case *PatchArgs:
-		result, err = r.patch(ctx, a)
+		result, err = resultOf(r.patch(ctx, a))
 	case *CopyArgs:
 		field = "source_path"
-		result, err = r.copy(ctx, a)
+		result, err = resultOf(r.copy(ctx, a))
 	case *MoveArgs:
 		field = "source_path"
-		result, err = r.move(ctx, a)
+		result, err = resultOf(r.move(ctx, a))
 	case *DeleteArgs:
-		result, err = r.delete(ctx, a)
+		result, err = resultOf(r.delete(ctx, a))
 	case *BackupArgs:
-		result, err = r.backup(ctx, a)
+		result, err = resultOf(r.backup(ctx, a))
 	case *ListBackupsArgs:
-		result, err = r.listBackups(ctx, a)
+		result, err = resultOf(r.listBackups(ctx, a))
 	case *RollbackArgs:
-		result, err = r.rollback(ctx, a)
+		result, err = resultOf(r.rollback(ctx, a))
 	default:
 		err = fault.New(fault.InvalidOperation, "", "unknown operation "+r.op)
 	}
@@ -201,6 +201,14 @@ func (r *run) do(ctx context.Context, args any) Outcome {
 		o.Fault = fault.Of(err, field)
 	}
 	return o
+}
+
+// resultOf keeps a result of which nothing is known from being told as a null.
+func resultOf[T any](result *T, err error) (any, error) {
+	if result == nil {
+		return nil, err
+	}
+	return result, err
 }
 
 func cancelled(ctx context.Context) *fault.Fault {

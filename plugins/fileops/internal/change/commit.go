@@ -45,7 +45,7 @@ func (r *run) guard(ctx context.Context, p *place, was *file, intent *event.Wate
 	}
 	g, err := vfs.Ask(context.WithValue(ctx, own{}, true), r.bus, intent, vfs.Intent{Target: p.t, Actor: r.call})
 	if err != nil {
-		return vfs.Guard{}, r.unseen(p, err)
+		return vfs.Guard{}, r.refused(p, was, err)
 	}
 	want, versioned := g.Version()
 	switch {
@@ -60,12 +60,31 @@ func (r *run) guard(ctx context.Context, p *place, was *file, intent *event.Wate
 	return vfs.ReplaceIfVersion(was.version), nil
 }
 
+// refused is the failure of a change that a policy does not allow. What the
+// caller can mend by looking at the file has codes of its own; anything else is
+// a decision that asking again does not change.
+func (r *run) refused(p *place, was *file, err error) error {
+	var known *fault.Fault
+	switch code := errs.CodeOf(err); {
+	case errors.As(err, &known):
+		return err
+	case code == errs.NotFound && was.exists:
+		return &fault.Fault{Kind: fault.ConfirmationRequired, Field: p.field, Action: "view_file", Err: err,
+			Message: fmt.Sprintf("\"%s\" was not there when this session last looked; view it first, then retry", p.show)}
+	case code == errs.NotObserved, code == errs.NotFound:
+		return r.unseen(p, err)
+	case code == errs.StaleVersion, fault.Of(err, "").Kind == fault.Cancelled:
+		return fault.Of(err, p.field)
+	}
+	return &fault.Fault{Kind: fault.ApprovalDenied, Field: p.field, Message: err.Error(), Err: err}
+}
+
 // unseen is the failure of a change of something the caller has not observed.
 func (r *run) unseen(p *place, err error) error {
 	f := fault.Of(err, p.field)
 	if errors.Is(err, errs.NotObserved) {
 		f = &fault.Fault{Kind: fault.ConfirmationRequired, Field: p.field, Action: "view_file", Err: err,
-			Message: fmt.Sprintf("%q was not read in this session; view it first, then retry", p.show)}
+			Message: fmt.Sprintf("\"%s\" was not read in this session; view it first, then retry", p.show)}
 	}
 	return f
 }
@@ -106,7 +125,9 @@ func (r *run) ask(ctx context.Context, p *place, req approval.Request) error {
 		return nil // a sensitive path is asked about where somebody can be asked
 	}
 	if err != nil {
-		return denied(approval.Unavailable, req.Reason, err)
+		// That a service is missing is nothing to a model; whom to turn to is.
+		return &fault.Fault{Kind: fault.ApprovalDenied, Err: approval.Refusal(approval.Unavailable, req.Reason, err),
+			Message: fmt.Sprintf("%s: changes need approval here and nobody can give it; nothing was done; ask the user", req.Reason)}
 	}
 	if p.sensitive != "" {
 		req.Reason += "; the path " + p.sensitive

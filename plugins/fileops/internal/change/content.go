@@ -77,7 +77,7 @@ func (r *run) loadable(p *place, f *file) error {
 	if f.loaded || !f.exists {
 		return nil
 	}
-	return fault.New(fault.TooLarge, p.field, fmt.Sprintf("%q has %d bytes; the limit is %d", p.show, f.size, r.cfg.MaxFileBytes))
+	return fault.New(fault.TooLarge, p.field, fmt.Sprintf("\"%s\" has %d bytes; the limit is %d", p.show, f.size, r.cfg.MaxFileBytes))
 }
 
 func notFile(p *place) error {
@@ -85,11 +85,11 @@ func notFile(p *place) error {
 	if p.info.Type != vfs.Directory {
 		what = "no regular file"
 	}
-	return fault.New(fault.NotAFile, p.field, fmt.Sprintf("%q is %s", p.show, what))
+	return fault.New(fault.NotAFile, p.field, fmt.Sprintf("\"%s\" is %s", p.show, what))
 }
 
 func notFound(p *place) error {
-	return fault.New(fault.PathNotFound, p.field, fmt.Sprintf("%q does not exist", p.show))
+	return fault.New(fault.PathNotFound, p.field, fmt.Sprintf("\"%s\" does not exist", p.show))
 }
 
 const chunk = 1 << 20

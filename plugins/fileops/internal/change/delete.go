@@ -27,7 +27,7 @@ func (r *run) delete(ctx context.Context, a *DeleteArgs) (*DeleteResult, error) 
 	case vfs.File, vfs.Link:
 	default:
 		return res, &fault.Fault{Kind: fault.NotAFile, Field: p.field,
-			Message: fmt.Sprintf("%q is not a regular file or a symlink; delete_file deletes nothing else", p.show)}
+			Message: fmt.Sprintf("\"%s\" is not a regular file or a symlink; delete_file deletes nothing else", p.show)}
 	}
 	was, before, err := r.entryState(ctx, p)
 	if err != nil {

@@ -57,6 +57,7 @@ func (r *run) edit(ctx context.Context, a *EditArgs) (*EditResult, error) {
 	if on(a.ReturnDiff) || a.DryRun {
 		res.Diff = diff(p, was, done.After)
 	}
+	res.CurrentSHA256 = "" // of refusals alone
 	if a.DryRun || !*res.Changed {
 		return res, nil
 	}
@@ -71,7 +72,7 @@ func (r *run) edit(ctx context.Context, a *EditArgs) (*EditResult, error) {
 		*res = EditResult{FilePath: res.FilePath, CurrentSHA256: was.sha}
 		return res, err
 	}
-	res.CurrentSHA256, res.BackupID = receipt.SHA256After, receipt.BackupID
+	res.BackupID = receipt.BackupID
 	res.SelfVerified, res.VerificationError = &receipt.SelfVerified, receipt.VerificationError
 	return res, nil
 }
@@ -132,7 +133,7 @@ func (e *EditResult) failed(p *place, err error) error {
 			ReplacementIndex: f.Index, Kind: f.Kind, Message: f.Message, Occurrences: f.Count, Hint: f.Hint, Candidates: f.Candidates,
 		}}
 	}
-	out := fault.New(fault.Kind(f.Kind), field, fmt.Sprintf("%s; %q is unchanged", f.Error(), p.show))
+	out := fault.New(fault.Kind(f.Kind), field, fmt.Sprintf("%s; \"%s\" is unchanged", f.Error(), p.show))
 	if f.Kind == match.NoMatch || f.Kind == match.Ambiguous || f.Kind == match.AmbiguousWhitespace {
 		out.Err = err
 	}

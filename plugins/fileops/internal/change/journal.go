@@ -45,6 +45,8 @@ type journalDoc struct {
 	Operation string    `json:"operation"`
 	Owner     owner     `json:"owner"`
 	Created   time.Time `json:"created"`
+	// Session is the session whose call it is; "" for none.
+	Session string `json:"session,omitempty"`
 	// Records are the changes that were begun, in order.
 	Records []Record `json:"records"`
 	// Scratch are paths that are of no use once the call is over.
@@ -108,7 +110,7 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 		return nil, err
 	}
 	s := r.store()
-	j := &journal{dir: dir, opts: s.options(), doc: journalDoc{Version: 1, ID: id, Operation: r.op, Owner: self(), Created: r.clock.time()}}
+	j := &journal{dir: dir, opts: s.options(), doc: journalDoc{Version: 1, ID: id, Operation: r.op, Owner: self(), Created: r.clock.time(), Session: idOf(r.call.Session())}}
 	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, journalPrefix+id+journalSuffix), vfs.ResolveOptions{}); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"path"
+	"slices"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -209,7 +210,7 @@ func (r *run) keep(ctx context.Context, physical string, was *file, root, label 
 	}
 	if k.SHA256 != was.sha {
 		r.discard(ctx, k, root)
-		return nil, fault.New(fault.HashMismatch, "", fmt.Sprintf("%q changed while it was being backed up; view it and try again", vfs.DisplayName(physical)))
+		return nil, fault.New(fault.HashMismatch, "", fmt.Sprintf("\"%s\" changed while it was being backed up; view it and try again", vfs.DisplayName(physical)))
 	}
 	return k, nil
 }
@@ -277,9 +278,10 @@ func (r *run) settle(k *kept, root string, keep Keep) string {
 	return k.ID
 }
 
-// discardSpares removes the backups that nobody asked for.
+// discardSpares removes the backups that nobody asked for, the newest first:
+// the one that made a folder is then the last to leave it.
 func (r *run) discardSpares(ctx context.Context) {
-	for _, s := range r.spares {
+	for _, s := range slices.Backward(r.spares) {
 		r.discard(ctx, s.kept, s.root)
 	}
 	r.spares = nil

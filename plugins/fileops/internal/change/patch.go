@@ -34,7 +34,7 @@ func (r *run) patch(ctx context.Context, a *PatchArgs) (*PatchResult, error) {
 	}
 	res.CurrentSHA256 = was.sha
 	if !utf8.Valid(was.data) {
-		return res, fault.New(fault.NotText, "file_path", fmt.Sprintf("%q is not UTF-8 text", p.show))
+		return res, fault.New(fault.NotText, "file_path", fmt.Sprintf("\"%s\" is not UTF-8 text", p.show))
 	}
 	text := string(was.data)
 	if format == "" || format == patch.Auto {
@@ -48,10 +48,11 @@ func (r *run) patch(ctx context.Context, a *PatchArgs) (*PatchResult, error) {
 	v := validate.Check(p.physical, next, format)
 	res.ValidationAfterPatch = &Validation{Valid: v.Valid, Format: string(v.Format), Documents: v.Documents, ErrorMessage: v.Message, Line: v.Line, Column: v.Column}
 	if !v.Valid {
-		return res, fault.New(fault.InvalidFormat, "content", fmt.Sprintf("the new document of %q would not be valid: %s", p.show, v.Summary()))
+		return res, fault.New(fault.InvalidFormat, "content", fmt.Sprintf("the new document of \"%s\" would not be valid: %s", p.show, v.Summary()))
 	}
 	res.Changed = new(next != text)
 	res.Diff = diff(p, was, []byte(next))
+	res.CurrentSHA256 = "" // of refusals alone
 	if a.DryRun || !*res.Changed {
 		return res, nil
 	}
@@ -69,7 +70,7 @@ func (r *run) patch(ctx context.Context, a *PatchArgs) (*PatchResult, error) {
 		*res = PatchResult{FilePath: res.FilePath, Format: res.Format, CurrentSHA256: was.sha}
 		return res, err
 	}
-	res.CurrentSHA256, res.BackupID = receipt.SHA256After, receipt.BackupID
+	res.BackupID = receipt.BackupID
 	res.SelfVerified, res.VerificationError = &receipt.SelfVerified, receipt.VerificationError
 	return res, nil
 }

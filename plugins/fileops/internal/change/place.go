@@ -92,7 +92,7 @@ func (r *run) confine(t vfs.Target, show, field string) error {
 		return fault.Of(err, field)
 	}
 	if !in {
-		return fault.New(fault.PathOutsideSandbox, field, fmt.Sprintf("%q is outside of the sandbox root %q; use a path inside it", show, vfs.DisplayName(r.root.Path)))
+		return fault.New(fault.PathOutsideSandbox, field, fmt.Sprintf("\"%s\" is outside of the sandbox root \"%s\"; use a path inside it", show, vfs.DisplayName(r.root.Path)))
 	}
 	return nil
 }
@@ -154,11 +154,11 @@ func (r *run) sensitive(p *place) string {
 // admit refuses a sensitive or ignored path that the call does not allow.
 func (r *run) admit(ctx context.Context, p *place, a Allow) error {
 	if rel, ok := r.within(r.base, p.physical); slices.Contains(strings.Split(rel, "/"), backup.Folder) || !ok && slices.Contains(strings.Split(p.physical, "/"), backup.Folder) {
-		return fault.New(fault.IgnoredPath, p.field, fmt.Sprintf("%q belongs to the backups, which only the operations themselves change", p.show))
+		return fault.New(fault.IgnoredPath, p.field, fmt.Sprintf("\"%s\" belongs to the backups, which only the operations themselves change", p.show))
 	}
 	if p.sensitive != "" && !a.AllowSensitive {
 		return &fault.Fault{Kind: fault.SensitivePath, Field: p.field,
-			Message: fmt.Sprintf("%q %s and is not changed unless allow_sensitive is true", p.show, p.sensitive),
+			Message: fmt.Sprintf("\"%s\" %s and is not changed unless allow_sensitive is true", p.show, p.sensitive),
 			Call:    map[string]any{"allow_sensitive": true}}
 	}
 	if a.AllowIgnored {
@@ -174,7 +174,7 @@ func (r *run) admit(ctx context.Context, p *place, a Allow) error {
 			why = fmt.Sprintf("by line %d of %s: %s", m.Line, m.Source, m.Pattern)
 		}
 		return &fault.Fault{Kind: fault.IgnoredPath, Field: p.field,
-			Message: fmt.Sprintf("%q is ignored (%s) and is not changed unless allow_ignored is true", p.show, vfs.DisplayName(why)),
+			Message: fmt.Sprintf("\"%s\" is ignored (%s) and is not changed unless allow_ignored is true", p.show, vfs.DisplayName(why)),
 			Call:    map[string]any{"allow_ignored": true}}
 	}
 	return nil
@@ -311,7 +311,7 @@ func (r *run) wantParents(missing []string, p *place, create bool) error {
 		return nil
 	}
 	return &fault.Fault{Kind: fault.PathNotFound, Field: p.field,
-		Message: fmt.Sprintf("the directory %q does not exist; set create_dirs to true to have it made", vfs.DisplayName(missing[0])),
+		Message: fmt.Sprintf("the directory \"%s\" does not exist; set create_dirs to true to have it made", vfs.DisplayName(missing[0])),
 		Call:    map[string]any{"create_dirs": true}}
 }
 

@@ -168,8 +168,11 @@ func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec
 	for len(j.doc.Records) > 0 {
 		n := len(j.doc.Records)
 		u := j.doc.Records[n-1]
+		know := r.knowing(ctx, u, j.doc.Session)
 		err := r.undo(ctx, u, false)
-		if err != nil {
+		if err == nil {
+			know.tell(ctx)
+		} else {
 			// What was put out of sight may be all that is left.
 			j.keepAside(u.Gone)
 			j.keepAside(u.Aside)

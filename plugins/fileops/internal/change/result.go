@@ -49,7 +49,7 @@ type EditResult struct {
 	MatchMode              match.Mode      `json:"match_mode,omitempty"`
 	UsedConfusableFallback *bool           `json:"used_confusable_fallback,omitempty"`
 	BackupID               string          `json:"backup_id,omitempty"`
-	CurrentSHA256          string          `json:"current_sha256,omitempty"`
+	CurrentSHA256          string          `json:"current_sha256,omitempty"` // of refusals
 	Diagnostics            []Diagnostic    `json:"diagnostics,omitempty"`
 	Diff                   *string         `json:"diff,omitempty"`
 	Snippets               []match.Snippet `json:"snippets,omitempty"`
@@ -85,7 +85,7 @@ type PatchResult struct {
 	PatchesApplied       *int           `json:"patches_applied,omitempty"`
 	Format               string         `json:"format,omitempty"`
 	BackupID             string         `json:"backup_id,omitempty"`
-	CurrentSHA256        string         `json:"current_sha256,omitempty"`
+	CurrentSHA256        string         `json:"current_sha256,omitempty"` // of refusals
 	Diff                 *string        `json:"diff,omitempty"`
 	ErrorDetails         []PatchFailure `json:"error_details,omitempty"`
 	ValidationAfterPatch *Validation    `json:"validation_after_patch,omitempty"`
@@ -95,7 +95,7 @@ type PatchResult struct {
 
 // CopyResult is the result of copy_file.
 type CopyResult struct {
-	SourcePath        string `json:"source_path"`
+	SourcePath        string `json:"source_path,omitempty"`
 	DestinationPath   string `json:"destination_path,omitempty"`
 	DryRun            bool   `json:"dry_run"`
 	BackupID          string `json:"backup_id,omitempty"`
@@ -110,7 +110,7 @@ type CopyResult struct {
 
 // MoveResult is the result of move_file.
 type MoveResult struct {
-	SourcePath        string `json:"source_path"`
+	SourcePath        string `json:"source_path,omitempty"`
 	DestinationPath   string `json:"destination_path,omitempty"`
 	DryRun            bool   `json:"dry_run"`
 	BackupID          string `json:"backup_id,omitempty"`

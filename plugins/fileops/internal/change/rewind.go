@@ -288,10 +288,12 @@ func (r *run) takeOne(ctx context.Context, rec Record, force bool) error {
 	if !r.matches(ctx, now, rec.After) && !force {
 		return errConflict
 	}
+	know := r.knowing(ctx, rec, r.call.Session().ID())
 	if err := r.exchange(ctx, rec, now); err != nil {
 		return err
 	}
 	r.unmake(ctx, rec.Made)
+	know.tell(ctx)
 	return nil
 }
 
@@ -390,6 +392,7 @@ func (r *run) takeMove(ctx context.Context, rec Record, now spot, force bool) er
 	if source.Type != isAbsent || now.Type == isAbsent || !r.matches(ctx, now, rec.After) && !force {
 		return errConflict
 	}
+	know := r.knowing(ctx, rec, r.call.Session().ID())
 	made, err := r.missingParents(ctx, rec.From)
 	if err != nil {
 		return err
@@ -417,6 +420,7 @@ func (r *run) takeMove(ctx context.Context, rec Record, now spot, force bool) er
 	r.finish(out)
 	if rec.Before.Type == isAbsent {
 		r.unmake(ctx, rec.Made)
+		know.tell(ctx)
 		return nil
 	}
 	if now, err = r.examine(ctx, rec.Path); err != nil {
@@ -424,5 +428,9 @@ func (r *run) takeMove(ctx context.Context, rec Record, now spot, force bool) er
 	}
 	restored := rec
 	restored.From = ""
-	return r.exchange(ctx, restored, now)
+	if err := r.exchange(ctx, restored, now); err != nil {
+		return err
+	}
+	know.tell(ctx)
+	return nil
 }

@@ -56,7 +56,7 @@ func (r *run) plan(ctx context.Context, t *transfer, source, destination string,
 	}
 	switch t.src.info.Type {
 	case vfs.Absent:
-		return &fault.Fault{Kind: fault.PathNotFound, Field: "source_path", Action: "correct_source_path", Message: fmt.Sprintf("%q does not exist", t.src.show)}
+		return &fault.Fault{Kind: fault.PathNotFound, Field: "source_path", Action: "correct_source_path", Message: fmt.Sprintf("\"%s\" does not exist", t.src.show)}
 	case vfs.Directory:
 		t.dir = true
 	case vfs.File, vfs.Link:
@@ -64,7 +64,7 @@ func (r *run) plan(ctx context.Context, t *transfer, source, destination string,
 		return notFile(t.src)
 	}
 	if t.dir && !recursive {
-		return &fault.Fault{Kind: fault.InvalidArguments, Field: "recursive", Message: fmt.Sprintf("%q is a directory; set recursive to true to copy it with all it holds", t.src.show),
+		return &fault.Fault{Kind: fault.InvalidArguments, Field: "recursive", Message: fmt.Sprintf("\"%s\" is a directory; set recursive to true to copy it with all it holds", t.src.show),
 			Call: map[string]any{"recursive": true}}
 	}
 	if err := r.apart(t); err != nil {
@@ -85,16 +85,16 @@ func (r *run) plan(ctx context.Context, t *transfer, source, destination string,
 // apart refuses a transfer onto itself or into itself.
 func (r *run) apart(t *transfer) error {
 	if t.src.physical == t.dst.physical {
-		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("%q is both source and destination", t.src.show))
+		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("\"%s\" is both source and destination", t.src.show))
 	}
 	if !t.dir {
 		return nil
 	}
 	if inside, err := r.fs.Contains(t.src.t, t.dst.parent); err != nil || inside {
-		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("a directory cannot be %s into itself: %q lies in %q", past(t.verb()), t.dst.show, t.src.show))
+		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("a directory cannot be %s into itself: \"%s\" lies in \"%s\"", past(t.verb()), t.dst.show, t.src.show))
 	}
 	if inside, err := r.fs.Contains(t.dst.t, t.src.parent); err == nil && inside && t.dst.info.Type == vfs.Directory {
-		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("%q holds the source %q and cannot be replaced by it", t.dst.show, t.src.show))
+		return fault.New(fault.InvalidArguments, "destination_path", fmt.Sprintf("\"%s\" holds the source \"%s\" and cannot be replaced by it", t.dst.show, t.src.show))
 	}
 	return nil
 }
@@ -114,15 +114,15 @@ func (r *run) mayReplace(ctx context.Context, t *transfer) error {
 	}
 	if !t.overwrite {
 		return &fault.Fault{Kind: fault.AlreadyExists, Field: "destination_path",
-			Message: fmt.Sprintf("%q exists already; set overwrite to true to replace it, or choose another destination", t.dst.show),
+			Message: fmt.Sprintf("\"%s\" exists already; set overwrite to true to replace it, or choose another destination", t.dst.show),
 			Call:    map[string]any{"overwrite": true}}
 	}
 	isThere := t.dst.info.Type == vfs.Directory
 	switch {
 	case t.dir && !isThere:
-		return fault.New(fault.NotADirectory, "destination_path", fmt.Sprintf("%q is no directory and cannot be replaced by one", t.dst.show))
+		return fault.New(fault.NotADirectory, "destination_path", fmt.Sprintf("\"%s\" is no directory and cannot be replaced by one", t.dst.show))
 	case !t.dir && isThere:
-		return fault.New(fault.NotAFile, "destination_path", fmt.Sprintf("%q is a directory and cannot be replaced by a file; name the file in it", t.dst.show))
+		return fault.New(fault.NotAFile, "destination_path", fmt.Sprintf("\"%s\" is a directory and cannot be replaced by a file; name the file in it", t.dst.show))
 	case t.dir:
 		t.before = State{Type: isDir}
 		if r.root.Key != "" && t.dst.physical == orRoot(r.rootPath()) {
@@ -162,7 +162,7 @@ func (r *run) measure(ctx context.Context, t *transfer) error {
 		}
 		if why := r.cfg.Sensitive.Match(rel); why != "" {
 			return &fault.Fault{Kind: fault.SensitivePath, Field: "source_path",
-				Message: fmt.Sprintf("%q in it %s; set allow_sensitive to true to %s it too", vfs.DisplayName(rel), why, t.verb()),
+				Message: fmt.Sprintf("\"%s\" in it %s; set allow_sensitive to true to %s it too", vfs.DisplayName(rel), why, t.verb()),
 				Call:    map[string]any{"allow_sensitive": true}}
 		}
 		return nil
@@ -224,7 +224,7 @@ func (r *run) abandon(ctx context.Context, t *transfer, err error) error {
 	case errors.Is(err, errs.StaleVersion):
 		return r.stale(ctx, t.dst, err)
 	case errors.Is(err, errs.NotObserved):
-		return fault.New(fault.AlreadyExists, "destination_path", fmt.Sprintf("%q has come into being meanwhile; view it, then retry", t.dst.show))
+		return fault.New(fault.AlreadyExists, "destination_path", fmt.Sprintf("\"%s\" has come into being meanwhile; view it, then retry", t.dst.show))
 	case errors.Is(err, errs.NotFound):
 		return &fault.Fault{Kind: fault.PathNotFound, Field: "source_path", Action: "correct_source_path", Message: err.Error(), Err: err}
 	}

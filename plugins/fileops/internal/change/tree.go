@@ -44,7 +44,7 @@ func (r *run) survey(ctx context.Context, dir vfs.Target, prefix string, keepBac
 				return size, err
 			}
 		default:
-			return size, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("%q is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
+			return size, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("\"%s\" is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
 		}
 	}
 	return size, nil
@@ -108,7 +108,7 @@ func (r *run) copyEntry(ctx context.Context, c child, to string, keepBackups boo
 		}
 		return vfs.Copy(ctx, r.fs, c.t, t, false, r.options(vfs.Guard{}))
 	}
-	return 0, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("%q is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
+	return 0, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("\"%s\" is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
 }
 
 // removeTree removes a directory with all it holds, never through a symlink.

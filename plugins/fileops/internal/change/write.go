@@ -127,7 +127,7 @@ func (r *run) mayWrite(a *WriteArgs, p *place, was *file) error {
 	if !was.exists {
 		if a.ExpectedSHA256 != "" && !a.ForceOverwrite {
 			return &fault.Fault{Kind: fault.HashMismatch, Field: "expected_sha256",
-				Message: fmt.Sprintf("%q does not exist, but expected_sha256 says what it holds; leave it out to create the file", p.show),
+				Message: fmt.Sprintf("\"%s\" does not exist, but expected_sha256 says what it holds; leave it out to create the file", p.show),
 				Action:  "correct_arguments", Call: map[string]any{"expected_sha256": nil}}
 		}
 		return nil
@@ -136,7 +136,7 @@ func (r *run) mayWrite(a *WriteArgs, p *place, was *file) error {
 	switch {
 	case r.op == createFile:
 		return &fault.Fault{Kind: fault.AlreadyExists, Field: "file_path", Action: "use_edit_file",
-			Message: fmt.Sprintf("%q exists already, and create_file only creates; use edit_file, or write_file with overwrite", p.show)}
+			Message: fmt.Sprintf("\"%s\" exists already, and create_file only creates; use edit_file, or write_file with overwrite", p.show)}
 	case a.ForceOverwrite:
 		return nil
 	case a.ExpectedSHA256 != "" && !sameDigest(a.ExpectedSHA256, was):
@@ -145,11 +145,11 @@ func (r *run) mayWrite(a *WriteArgs, p *place, was *file) error {
 		return nil
 	case !a.Overwrite:
 		return &fault.Fault{Kind: fault.AlreadyExists, Field: "overwrite",
-			Message: fmt.Sprintf("%q exists already; to replace it, set overwrite to true and expected_sha256 to its current_sha256", p.show),
+			Message: fmt.Sprintf("\"%s\" exists already; to replace it, set overwrite to true and expected_sha256 to its current_sha256", p.show),
 			Call:    map[string]any{"overwrite": true, "expected_sha256": was.sha}}
 	case a.ExpectedSHA256 == "" && !a.DryRun:
 		return &fault.Fault{Kind: fault.ConfirmationRequired, Field: "expected_sha256",
-			Message: fmt.Sprintf("overwriting %q needs expected_sha256; look at the diff, then send current_sha256 as it", p.show),
+			Message: fmt.Sprintf("overwriting \"%s\" needs expected_sha256; look at the diff, then send current_sha256 as it", p.show),
 			Call:    confirm}
 	}
 	return nil
@@ -159,5 +159,5 @@ func (r *run) mayWrite(a *WriteArgs, p *place, was *file) error {
 // that of what is there.
 func mismatch(p *place, was *file, fix map[string]any) error {
 	return &fault.Fault{Kind: fault.HashMismatch, Field: "expected_sha256", Call: fix,
-		Message: fmt.Sprintf("%q is not what expected_sha256 says: its SHA-256 is %s; view it again before changing it", p.show, was.sha)}
+		Message: fmt.Sprintf("\"%s\" is not what expected_sha256 says: its SHA-256 is %s; view it again before changing it", p.show, was.sha)}
 }

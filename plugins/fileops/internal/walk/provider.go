@@ -133,5 +133,5 @@ func (r *restOf) Read(p []byte) (int, error) {
 
 func notDirectory(t vfs.Target) error {
 	return &errs.Error{Code: errs.NotDirectory, Op: "open", Path: t.Path,
-		Message: fmt.Sprintf("%q is not a directory", vfs.DisplayName(t.Path))}
+		Message: fmt.Sprintf("\"%s\" is not a directory", vfs.DisplayName(t.Path))}
 }
