@@ -3,7 +3,6 @@ module github.com/bridle-go/bridle
 go 1.26.0
 
 require (
-	github.com/HugoSmits86/nativewebp v0.9.3
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/disintegration/imaging v1.6.2
 	github.com/goccy/go-yaml v1.19.2
@@ -14,6 +13,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sergi/go-diff v1.4.0
 	github.com/spf13/cobra v1.10.2
+	github.com/spf13/pflag v1.0.9
 	github.com/zeebo/xxh3 v1.1.0
 	go.uber.org/fx v1.24.0
 	go.uber.org/goleak v1.3.0
@@ -32,7 +32,6 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
 	github.com/zeebo/blake3 v0.2.4 // indirect
 	go.uber.org/dig v1.19.0 // indirect

@@ -25,7 +25,7 @@ func BenchmarkNormalize(b *testing.B) {
 	}{
 		{"jpeg-24MP", attachment.JPEG, func() []byte { return jpegBytes(b, photo(6000, 4000), 88) }},
 		{"webp-12MP", attachment.WebP, func() []byte {
-			lossy, err := webp.Encode(photo(4000, 3000).Pix, 4000, 3000, 80)
+			lossy, err := webp.Encode(photo(4000, 3000).Pix, 4000, 3000, webp.Params{Quality: 80})
 			if err != nil {
 				b.Fatal(err)
 			}

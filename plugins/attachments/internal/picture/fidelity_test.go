@@ -6,6 +6,7 @@ import (
 	"image"
 	stdjpeg "image/jpeg"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/disintegration/imaging"
@@ -39,12 +40,21 @@ func psnr(a, b *image.NRGBA) float64 {
 func TestFidelityOfSmallPictures(t *testing.T) {
 	for _, size := range [][2]int{{7, 7}, {15, 17}, {33, 31}, {48, 20}, {101, 67}} {
 		for name, m := range map[string]*image.NRGBA{"colour noise": colourNoise(size[0], size[1]), "print": print(size[0], size[1]), "photo": photo(size[0], size[1])} {
-			data := withPNGChunk(pngBytes(t, m), "tEXt", []byte("a\x00b"))
-			n := normalize(t, data, attachment.PNG, attachment.Limits{})
-			got := psnr(pixels(t, n.Encoded), m)
-			t.Logf("%s %v: %s %d bytes, %.1f dB", name, size, n.MediaType, len(n.Data), got)
-			if got < 35 {
-				t.Errorf("%s %v: %s, %.1f dB", name, size, n.MediaType, got)
+			for _, alpha := range []string{"opaque", "a ramp", "noise"} {
+				rnd := rand.New(rand.NewPCG(1, 4))
+				for i := 3; alpha != "opaque" && i < len(m.Pix); i += 4 {
+					m.Pix[i] = uint8(255 - i*200/len(m.Pix))
+					if alpha == "noise" {
+						m.Pix[i] = uint8(255 - min(255, 4*rnd.ExpFloat64()))
+					}
+				}
+				data := withPNGChunk(pngBytes(t, m), "tEXt", []byte("a\x00b"))
+				n := normalize(t, data, attachment.PNG, attachment.Limits{})
+				got := psnr(pixels(t, n.Encoded), m)
+				t.Logf("%s %v, %s: %s %d bytes, %.1f dB", name, size, alpha, n.MediaType, len(n.Data), got)
+				if got < 35 {
+					t.Errorf("%s %v, %s: %s, %.1f dB", name, size, alpha, n.MediaType, got)
+				}
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 
 const (
 	goldenOpaque  = "image/jpeg 9966c69f4feb234a133c12dfa57ffcaaae9b93e313b890141b4f607e73598475"
-	goldenAlpha   = "image/webp e8be932bd342d763f41048c20cd02966647a09b257f6a1d8df2ab177d7546b10"
+	goldenAlpha   = "image/webp 52214cd57db34a67eecaf6ccb947fe65e74265270e13dd4ba658101d2cc7476b"
 	goldenDeep    = "image/png 06f712400cf43581ca18d03f8e14f44553b57cf68e52a60aa354981a622e9163"
 	goldenProfile = "image/jpeg a7d66fddb3c211f27be162a427ed17445c1eabd15f469bef6fe3090e987fc5a6"
 	goldenJPEG    = "image/jpeg a00b662e40a81acf5a9ef699bb64846778727eda11f778e3d7e1fc00416d0f0c"

@@ -21,12 +21,12 @@ import (
 func small(t testing.TB) map[string][]byte {
 	t.Helper()
 	m := photo(21, 17)
-	lossy, err := webp.Encode(m.Pix, 21, 17, 80)
+	lossy, err := webp.Encode(m.Pix, 21, 17, webp.Params{Quality: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ramp := alphaRamp(21, 17)
-	alpha, err := webp.Encode(ramp.Pix, 21, 17, 80)
+	alpha, err := webp.Encode(ramp.Pix, 21, 17, webp.Params{Quality: 80})
 	if err != nil {
 		t.Fatal(err)
 	}

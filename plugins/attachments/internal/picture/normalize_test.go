@@ -64,7 +64,7 @@ func ourPixels(t testing.TB, data []byte) *image.NRGBA {
 // What is kept byte for byte, and why the rest is not.
 func TestPassthrough(t *testing.T) {
 	small := photo(40, 30)
-	lossy, err := webp.Encode(alphaRamp(40, 30).Pix, 40, 30, 80)
+	lossy, err := webp.Encode(alphaRamp(40, 30).Pix, 40, 30, webp.Params{Quality: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestPassthrough(t *testing.T) {
 
 func mustWebP(t *testing.T, m *image.NRGBA) []byte {
 	t.Helper()
-	b, err := webp.Encode(m.Pix, m.Rect.Dx(), m.Rect.Dy(), 85)
+	b, err := webp.Encode(m.Pix, m.Rect.Dx(), m.Rect.Dy(), webp.Params{Quality: 85})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestOrientation(t *testing.T) {
 		return '?'
 	}
 	src := quadrants(96, 64)
-	lossy, err := webp.Encode(src.Pix, 96, 64, 90)
+	lossy, err := webp.Encode(src.Pix, 96, 64, webp.Params{Quality: 90})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-// Package vp8l decodes the lossless coding of WebP (RFC 9649, 3) row by row.
+// Package vp8l is the lossless coding of WebP (RFC 9649, 3): it decodes row by row,
+// and encodes.
 //
 // A row is finished as soon as its pixels are read: copies reach back a bounded
 // number of pixels, which a ring holds, and the transforms look one row up at
@@ -6,6 +7,10 @@
 // small pictures that steer the transforms, a sixteenth of it each; never the
 // whole. The memory of the prefix codes, which a hostile file could multiply, has
 // a bound of its own.
+//
+// The encoder subtracts green, predicts from the neighbours and looks for copies.
+// It counts in integers alone, so that the same picture gives the same bytes on
+// every machine.
 package vp8l
 
 import (

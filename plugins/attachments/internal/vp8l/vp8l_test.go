@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/HugoSmits86/nativewebp"
 	reference "golang.org/x/image/vp8l"
 )
 
@@ -110,13 +109,16 @@ func TestFarCopies(t *testing.T) {
 			copy(row[4*x:], []byte{v + uint8(rnd.IntN(4)), v, 255 - v, 255})
 		}
 	}
-	var b bytes.Buffer
-	if err := nativewebp.Encode(&b, m, nil); err != nil {
-		t.Fatal(err)
+	pixels := make([]uint32, len(m.Pix)/4)
+	for i := range pixels {
+		p := m.Pix[4*i:]
+		pixels[i] = uint32(p[3])<<24 | uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])
 	}
-	data := b.Bytes()
-	at := bytes.Index(data, []byte("VP8L"))
-	got, err := decode(data[at+8:])
+	data := Encode(pixels, 1500, 1600)
+	if len(data) > len(m.Pix)/3 {
+		t.Errorf("%d bytes: the copies were not found", len(data))
+	}
+	got, err := decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,13 +137,13 @@ func TestTruncationIsRefused(t *testing.T) {
 	}
 }
 
-// bitWriter writes headers by hand.
-type bitWriter struct {
+// handWriter writes headers by hand.
+type handWriter struct {
 	out []byte
 	n   int
 }
 
-func (w *bitWriter) put(v, n int) {
+func (w *handWriter) put(v, n int) {
 	for i := range n {
 		if w.n%8 == 0 {
 			w.out = append(w.out, 0)
@@ -151,7 +153,7 @@ func (w *bitWriter) put(v, n int) {
 	}
 }
 
-func (w *bitWriter) header(width, height int) {
+func (w *handWriter) header(width, height int) {
 	w.put(0x2f, 8)
 	w.put(width-1, 14)
 	w.put(height-1, 14)
@@ -159,7 +161,7 @@ func (w *bitWriter) header(width, height int) {
 }
 
 // single writes a code with one symbol.
-func (w *bitWriter) single(symbol int) {
+func (w *handWriter) single(symbol int) {
 	w.put(1, 1)
 	w.put(0, 1)
 	w.put(1, 1)
@@ -167,12 +169,12 @@ func (w *bitWriter) single(symbol int) {
 }
 
 func TestRefusals(t *testing.T) {
-	for name, write := range map[string]func(w *bitWriter){
-		"version":    func(w *bitWriter) { w.put(0x2f, 8); w.put(0, 28); w.put(1, 3) },
-		"signature":  func(w *bitWriter) { w.put(0x2e, 8); w.put(0, 100) },
-		"same twice": func(w *bitWriter) { w.header(2, 2); w.put(1, 1); w.put(2, 2); w.put(1, 1); w.put(2, 2) },
-		"cache size": func(w *bitWriter) { w.header(2, 2); w.put(0, 1); w.put(1, 1); w.put(12, 4) },
-		"symbol beyond": func(w *bitWriter) {
+	for name, write := range map[string]func(w *handWriter){
+		"version":    func(w *handWriter) { w.put(0x2f, 8); w.put(0, 28); w.put(1, 3) },
+		"signature":  func(w *handWriter) { w.put(0x2e, 8); w.put(0, 100) },
+		"same twice": func(w *handWriter) { w.header(2, 2); w.put(1, 1); w.put(2, 2); w.put(1, 1); w.put(2, 2) },
+		"cache size": func(w *handWriter) { w.header(2, 2); w.put(0, 1); w.put(1, 1); w.put(12, 4) },
+		"symbol beyond": func(w *handWriter) {
 			w.header(2, 2)
 			w.put(0, 3)
 			w.single(1)
@@ -181,8 +183,8 @@ func TestRefusals(t *testing.T) {
 			w.single(1)
 			w.single(40)
 		},
-		"empty code": func(w *bitWriter) { w.header(2, 2); w.put(0, 3); w.put(0, 1); w.put(0, 4); w.put(0, 12) },
-		"incomplete": func(w *bitWriter) {
+		"empty code": func(w *handWriter) { w.header(2, 2); w.put(0, 3); w.put(0, 1); w.put(0, 4); w.put(0, 12) },
+		"incomplete": func(w *handWriter) {
 			w.header(2, 2)
 			w.put(0, 3)
 			w.put(0, 1)
@@ -191,7 +193,7 @@ func TestRefusals(t *testing.T) {
 			w.put(2, 3)
 			w.put(0, 6)
 		},
-		"copy from before": func(w *bitWriter) {
+		"copy from before": func(w *handWriter) {
 			w.header(8, 8)
 			w.put(0, 3)
 			w.put(0, 1) // green: only the length symbol 256, by explicit lengths
@@ -214,7 +216,7 @@ func TestRefusals(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &bitWriter{}
+			w := &handWriter{}
 			write(w)
 			w.put(0, 256)
 			_, err := decode(w.out)
@@ -229,7 +231,7 @@ func TestRefusals(t *testing.T) {
 // Hundreds of thousands of codes with long tables do not fit in memory; the file
 // that claims them is refused before they do.
 func TestCodesHaveAMemoryBound(t *testing.T) {
-	w := &bitWriter{}
+	w := &handWriter{}
 	w.header(1024, 1024)
 	w.put(0, 1)
 	w.put(0, 1)

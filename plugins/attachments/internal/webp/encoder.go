@@ -33,10 +33,6 @@ func quantizerIndex(quality int) int {
 	return min(127, (100-quality)*(100-quality+60)/110)
 }
 
-func encodeFrame(src *planes, quality int) ([]byte, error) {
-	return newEncoder(src, quality).encode()
-}
-
 func newEncoder(src *planes, quality int) *encoder {
 	e := &encoder{src: src, rec: newPlanes(src.w, src.h), index: quantizerIndex(quality)}
 	e.mbs = make([]macroblock, src.mbw*src.mbh)

@@ -134,3 +134,25 @@ func (f *filler) measure(block int) {
 		f.means[i] = last
 	}
 }
+
+// loss is the sum over the pixels of the mean square difference of what p shows
+// from pix, weighted by alpha.
+func (p *planes) loss(pix []byte) int64 {
+	sum := int64(0)
+	for y := range p.h {
+		luma := p.y[y*16*p.mbw:]
+		u, v := p.u[y/2*8*p.mbw:], p.v[y/2*8*p.mbw:]
+		row := pix[4*y*p.w:][:4*p.w]
+		for x := range p.w {
+			q := row[4*x : 4*x+4 : 4*x+4]
+			l := (int32(luma[x])-16)*76309 + 1<<15
+			b, r := int32(u[x/2])-128, int32(v[x/2])-128
+			dr := int32(clamp8((l+104597*r)>>16)) - int32(q[0])
+			dg := int32(clamp8((l-25675*b-53279*r)>>16)) - int32(q[1])
+			db := int32(clamp8((l+132201*b)>>16)) - int32(q[2])
+			a := int64(q[3])
+			sum += int64(dr*dr+dg*dg+db*db) * a * a / (3 * 255 * 255)
+		}
+	}
+	return sum
+}

@@ -1,4 +1,5 @@
-// Package webp encodes WebP: lossy colour with lossless alpha.
+// Package webp encodes WebP: lossy colour with lossless alpha, and lossless colour
+// where the lossy coding would lose too much.
 //
 // It is a VP8 key frame encoder (RFC 6386) in a WebP container (RFC 9649),
 // written on integers alone, so that the same picture gives the same bytes on
@@ -10,39 +11,47 @@
 package webp
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"image"
 
-	"github.com/HugoSmits86/nativewebp"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/vp8l"
 )
 
 // maxSide is the limit of the format.
 const maxSide = 16383
 
+// Params are the parameters of Encode.
+type Params struct {
+	// Quality goes from 1 to 100.
+	Quality int
+	// MaxLoss bounds the mean square error over red, green and blue, weighted by
+	// alpha. A picture that loses more, as fine coloured print and colour noise do to
+	// the halved chroma whatever the quality, is coded losslessly. Zero means no bound.
+	MaxLoss int64
+}
+
 // Encode encodes w by h pixels of red, green, blue and alpha, packed, alpha not
-// multiplied in. Quality goes from 1 to 100. Alpha is kept exactly, and left out
-// where every pixel is opaque; the colours of invisible pixels are not kept.
-func Encode(pix []byte, w, h, quality int) ([]byte, error) {
+// multiplied in. Alpha is kept exactly, and left out where every pixel is opaque;
+// the colours of invisible pixels are not kept.
+func Encode(pix []byte, w, h int, p Params) ([]byte, error) {
 	if w < 1 || h < 1 || w > maxSide || h > maxSide {
 		return nil, fmt.Errorf("webp: %d x %d pixels; a side may have 1 to %d", w, h, maxSide)
 	}
 	if len(pix) != 4*w*h {
 		return nil, fmt.Errorf("webp: %d bytes for %d x %d pixels", len(pix), w, h)
 	}
-	if quality < 1 || quality > 100 {
-		return nil, fmt.Errorf("webp: quality %d is not between 1 and 100", quality)
+	if p.Quality < 1 || p.Quality > 100 {
+		return nil, fmt.Errorf("webp: quality %d is not between 1 and 100", p.Quality)
 	}
-	frame, err := encodeFrame(toPlanes(pix, w, h), quality)
+	e := newEncoder(toPlanes(pix, w, h), p.Quality)
+	frame, err := e.encode()
 	if err != nil {
 		return nil, err
 	}
-	alpha, err := encodeAlpha(pix, w, h)
-	if err != nil {
-		return nil, err
+	if p.MaxLoss > 0 && e.rec.loss(pix) > p.MaxLoss*int64(w)*int64(h) {
+		return container(appendChunk(nil, "VP8L", encodeLossless(pix, w, h))), nil
 	}
+	alpha := encodeAlpha(pix, w, h)
 	var body []byte
 	if alpha != nil {
 		const alphaFlag = 0x10
@@ -53,11 +62,16 @@ func Encode(pix []byte, w, h, quality int) ([]byte, error) {
 		body = appendChunk(body, "ALPH", alpha)
 	}
 	body = appendChunk(body, "VP8 ", frame)
+	return container(body), nil
+}
+
+// container puts chunks in a file.
+func container(body []byte) []byte {
 	out := make([]byte, 0, len(body)+12)
 	out = append(out, "RIFF"...)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(body)+4))
 	out = append(out, "WEBP"...)
-	return append(out, body...), nil
+	return append(out, body...)
 }
 
 func appendChunk(b []byte, id string, data []byte) []byte {
@@ -71,7 +85,7 @@ func appendChunk(b []byte, id string, data []byte) []byte {
 }
 
 // encodeAlpha returns the body of an ALPH chunk, or nil for an opaque picture.
-func encodeAlpha(pix []byte, w, h int) ([]byte, error) {
+func encodeAlpha(pix []byte, w, h int) []byte {
 	opaque := true
 	for i := 3; i < len(pix); i += 4 {
 		if pix[i] != 255 {
@@ -80,30 +94,26 @@ func encodeAlpha(pix []byte, w, h int) ([]byte, error) {
 		}
 	}
 	if opaque {
-		return nil, nil
+		return nil
 	}
-	// The values travel as the green samples of a lossless picture, whose chunk
-	// is taken without its header of five bytes.
-	m := image.NewNRGBA(image.Rect(0, 0, w, h))
-	for i := 0; i < len(pix); i += 4 {
-		m.Pix[i+1], m.Pix[i+3] = pix[i+3], 255
+	samples := make([]byte, w*h)
+	for i := range samples {
+		samples[i] = pix[4*i+3]
 	}
-	var file bytes.Buffer
-	if err := nativewebp.Encode(&file, m, nil); err != nil {
-		return nil, fmt.Errorf("webp: alpha: %w", err)
-	}
-	b := file.Bytes()
-	const header = 12 + 8 // RIFF and the chunk's own
-	if len(b) < header+5 || string(b[12:16]) != "VP8L" || b[header] != 0x2f {
-		return nil, errors.New("webp: alpha: unexpected form of the lossless picture")
-	}
-	lossless := b[header+5:]
+	lossless := vp8l.EncodeHeadless(samples, w, h)
 	if len(lossless) < w*h {
-		return append([]byte{1}, lossless...), nil
+		return append([]byte{1}, lossless...)
 	}
-	raw := make([]byte, 1, 1+w*h)
-	for i := 3; i < len(pix); i += 4 {
-		raw = append(raw, pix[i])
+	return append([]byte{0}, samples...)
+}
+
+// encodeLossless keeps every sample that can be seen.
+func encodeLossless(pix []byte, w, h int) []byte {
+	pixels := make([]uint32, w*h)
+	for i := range pixels {
+		if p := pix[4*i : 4*i+4 : 4*i+4]; p[3] != 0 {
+			pixels[i] = uint32(p[3])<<24 | uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])
+		}
 	}
-	return raw, nil
+	return vp8l.Encode(pixels, w, h)
 }

@@ -80,7 +80,7 @@ func TestReconstructionMatchesDecoder(t *testing.T) {
 func TestAlphaIsExact(t *testing.T) {
 	const w, h = 77, 41
 	pix := picture("alpha", w, h)
-	data, err := Encode(pix, w, h, 85)
+	data, err := Encode(pix, w, h, Params{Quality: 85})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestLumaFidelity(t *testing.T) {
 
 func TestRefusesImpossibleInput(t *testing.T) {
 	for _, c := range []struct{ n, w, h, q int }{{0, 0, 1, 80}, {4, 1, 2, 80}, {4, 1, 1, 0}, {4, 1, 1, 101}, {4 * 20000, 20000, 1, 80}} {
-		if _, err := Encode(make([]byte, c.n), c.w, c.h, c.q); err == nil {
+		if _, err := Encode(make([]byte, c.n), c.w, c.h, Params{Quality: c.q}); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
@@ -136,7 +136,7 @@ func BenchmarkEncode(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			n := 0
 			for b.Loop() {
-				data, err := Encode(pix, w, h, 85)
+				data, err := Encode(pix, w, h, Params{Quality: 85})
 				if err != nil {
 					b.Fatal(err)
 				}
