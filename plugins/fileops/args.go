@@ -56,6 +56,20 @@ func parseList(text string) ([]any, error) {
 	return list, nil
 }
 
+// loosened is the array that a string of JSON holds, or that of one object;
+// anything else it leaves.
+func loosened(v any) any {
+	switch v := v.(type) {
+	case string:
+		if list, err := parseList(v); err == nil {
+			return list
+		}
+	case map[string]any:
+		return []any{v}
+	}
+	return v
+}
+
 // arguments are the checked arguments of an operation. What was null or not
 // given is absent.
 type arguments map[string]any
@@ -142,11 +156,8 @@ func (f *field) convert(v any) (any, string) {
 		}
 		return out, ""
 	case objects:
-		switch v.(type) {
-		case string, map[string]any:
-			if f.loose {
-				return v, ""
-			}
+		if f.loose {
+			v = loosened(v)
 		}
 		list, ok := v.([]any)
 		if !ok {

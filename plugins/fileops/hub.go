@@ -129,18 +129,12 @@ func (op *operation) prepare(given map[string]any) map[string]any {
 	for i := range op.fields {
 		f := &op.fields[i]
 		v, ok := given[f.name]
-		if ok && v == nil && !f.required {
+		switch {
+		case !ok:
+		case v == nil && !f.required:
 			delete(given, f.name)
-		}
-		if !f.loose {
-			continue
-		}
-		if s, isText := v.(string); isText {
-			if list, err := parseList(s); err == nil {
-				given[f.name] = list
-			}
-		} else if one, isObject := v.(map[string]any); isObject {
-			given[f.name] = []any{one}
+		case f.loose:
+			given[f.name] = loosened(v)
 		}
 	}
 	return given

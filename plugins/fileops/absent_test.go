@@ -1,0 +1,120 @@
+package fileops_test
+
+import (
+	"testing"
+
+	"github.com/bridle-go/bridle/plugins/fileops"
+)
+
+// TestFailuresBeforeThePathIsKnown proves that a change refused before its
+// path is resolved answers with the vocabulary of failures, through the single
+// tool and the hub, and with no result that is null or has empty paths.
+func TestFailuresBeforeThePathIsKnown(t *testing.T) {
+	d, _ := changing(t, fileops.Config{Register: fileops.Both, NoApproval: true})
+	for _, c := range []struct {
+		op   string
+		path string // the name of the field
+		args object
+	}{
+		{"write_file", "file_path", object{"content": "x"}},
+		{"edit_file", "file_path", object{"replacements": []any{object{"old_content": "a", "new_content": "b"}}}},
+		{"patch_file", "file_path", object{"dry_run": false, "patches": []any{object{"op": "set", "path": "/a", "value": 1}}}},
+		{"copy_file", "source_path", object{"destination_path": "b"}},
+		{"move_file", "source_path", object{"destination_path": "b"}},
+		{"delete_file", "file_path", object{}},
+		{"backup_file", "file_path", object{}},
+		{"rollback_file", "file_path", object{"backup_id": "last", "dry_run": false}},
+	} {
+		t.Run(c.op, func(t *testing.T) {
+			args := cloneObject(c.args)
+			args[c.path] = " "
+			got, failed := call(t, d, c.op, args)
+			if !failed || got["error_kind"] != "invalid_arguments" || got["error_field"] != c.path {
+				t.Errorf("the tool gave %v", got)
+			}
+			got, failed = hub(t, d, c.op, " ", c.args)
+			if !failed || got["error_kind"] != "invalid_arguments" || got["error_field"] != "path" {
+				t.Errorf("the hub gave %v", got)
+			}
+			if known, ok := got["result"]; ok {
+				if m, isObject := known.(object); !isObject || m[c.path] != nil {
+					t.Errorf("the hub gave the result %v", known)
+				}
+			}
+		})
+	}
+}
+
+// TestToolsTakeWhatTheHubTakes proves that the single tools take null for an
+// argument that is left out, and replacements and patches also as a string of
+// JSON or as one object.
+func TestToolsTakeWhatTheHubTakes(t *testing.T) {
+	d, _ := changing(t, fileops.Config{Register: fileops.Both, NoApproval: true})
+	one := object{"old_content": "1", "new_content": "2"}
+	for name, replacements := range map[string]any{
+		"array": []any{one}, "object": one,
+		"string": `[{"old_content":"1","new_content":"2"}]`, "string of one": `{"old_content":"1","new_content":"2"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, failed := call(t, d, "write_file", object{"file_path": "p.json", "content": `{"a":1}`, "force_overwrite": true, "create_backup": nil, "content_artifact": nil}); failed {
+				t.Fatalf("write_file gave %v", got)
+			}
+			got, failed := call(t, d, "edit_file", object{"file_path": "p.json", "replacements": replacements, "replace_all": nil, "ignore_whitespace": nil})
+			if failed || got["changed"] != true {
+				t.Errorf("edit_file gave %v", got)
+			}
+		})
+	}
+	got, failed := call(t, d, "edit_file", object{"file_path": "p.json", "replacements": "1"})
+	if !failed || got["error_field"] != "replacements" {
+		t.Errorf("a string that holds no array gave %v", got)
+	}
+	if got, failed = call(t, d, "write_file", object{"file_path": "q", "content": nil}); !failed || got["error_field"] != "content" {
+		t.Errorf("content that is null gave %v", got)
+	}
+}
+
+// TestBatchProposesWhatIsLeft proves that the correct call of a batch that
+// stopped has the operation that failed, corrected, and those after it; that of
+// an atomic one has all, for all were taken back.
+func TestBatchProposesWhatIsLeft(t *testing.T) {
+	d, _ := changing(t, fileops.Config{NoApproval: true})
+	steps := []any{
+		object{"operation": "write_file", "path": "one", "config": object{"content": "1"}},
+		object{"operation": "write_file", "path": ".env", "config": object{"content": "2"}},
+		object{"operation": "write_file", "path": "three", "config": object{"content": "3"}},
+	}
+	for _, c := range []struct {
+		config object
+		want   []string
+	}{
+		{object{"atomic": true}, []string{"one", ".env", "three"}},
+		{object{"continue_on_error": true}, []string{".env"}},
+		{object{}, []string{".env", "three"}},
+	} {
+		config := cloneObject(c.config)
+		config["operations"] = steps
+		if len(c.want) == 2 { // the one before has written these
+			for _, name := range []string{"one", "three"} {
+				hub(t, d, "delete_file", name, nil)
+			}
+		}
+		got, failed := hub(t, d, "batch_file_ops", "", config)
+		if !failed || got["error_kind"] != "sensitive_path" || got["error_field"] != "config.operations[1].path" {
+			t.Errorf("%v gave %v", c.config, got)
+			continue
+		}
+		proposed, _ := got["correct_call"].(object)["config"].(object)["operations"].([]any)
+		if len(proposed) != len(c.want) {
+			t.Errorf("%v proposes %v", c.config, proposed)
+			continue
+		}
+		for i, p := range proposed {
+			step := p.(object)
+			config := step["config"].(object)
+			if step["path"] != c.want[i] || (config["allow_sensitive"] == true) != (c.want[i] == ".env") {
+				t.Errorf("%v proposes %v as operation %d", c.config, step, i)
+			}
+		}
+	}
+}
