@@ -200,6 +200,36 @@ func TestCancelledBeforeDispatch(t *testing.T) {
 	}
 }
 
+// TestPrepare proves that what Prepare gives is what is checked, shown to
+// guards and run.
+func TestPrepare(t *testing.T) {
+	f := newFixture(t)
+	d := echo("lenient")
+	d.Prepare = func(given map[string]any) map[string]any {
+		if given["times"] == nil {
+			delete(given, "times")
+		}
+		return given
+	}
+	if _, err := f.Register(f.scope, d); err != nil {
+		t.Fatal(err)
+	}
+	var seen string
+	f.Guard(f.scope, func(_ context.Context, c *tool.Call) error { seen = string(c.Arguments); return nil })
+	arguments := `{"text":"a","times":null}`
+	got := f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "lenient", Arguments: arguments})
+	if got.IsError || seen != `{"text":"a"}` {
+		t.Errorf("the call gave %q, and guards saw %s", got.Text(), seen)
+	}
+	if got = f.call(t, arguments); !got.IsError {
+		t.Errorf("without Prepare the call gave %q", got.Text())
+	}
+	got = f.Execute(t.Context(), tool.Invocation{ID: "c1", Name: "lenient", Arguments: `{"times":null}`})
+	if !got.IsError || got.Text() != "Error: invalid arguments for lenient: text is required" {
+		t.Errorf("what is missing all the same gave %q", got.Text())
+	}
+}
+
 func TestArgumentsAreCanonical(t *testing.T) {
 	f := newFixture(t)
 	var seen []string
