@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/bridle-go/bridle/harness/near"
 )
 
 // encode is json.Marshal for values that cannot fail, without the escaping of
@@ -90,7 +88,10 @@ func checkArguments(op *operation, given map[string]any) (arguments, *failure) {
 		v, ok := given[f.name]
 		if !ok || v == nil {
 			if f.required && !f.lenient {
-				note(badArgument(f.name, "%s needs %s: %s", op.name, f.name, f.about))
+				if other := op.standIn(f, given); other != "" {
+					note(op.unknownArgument(other))
+				}
+				note(badArgument(f.name, "%s needs %s%s", op.name, f.name, plainAbout(f.about)))
 			}
 			continue
 		}
@@ -99,19 +100,15 @@ func checkArguments(op *operation, given map[string]any) (arguments, *failure) {
 			note(badArgument(f.name, "%s must be %s", f.name, why))
 			continue
 		}
+		if bad := f.checkMembers(op, value); bad != nil {
+			note(bad)
+			continue
+		}
 		args[f.name] = value
 	}
 	for _, name := range sortedKeys(given) {
 		if op.field(name) == nil && given[name] != nil {
-			msg := fmt.Sprintf("%s has no argument %q", op.name, name)
-			var names []string
-			for _, f := range op.fields {
-				names = append(names, f.name)
-			}
-			if best := near.Miss(name, names); best != "" {
-				msg += fmt.Sprintf("; did you mean %q?", best)
-			}
-			note(badArgument(name, "%s", msg))
+			note(op.unknownArgument(name))
 		}
 	}
 	return args, problem
@@ -160,6 +157,10 @@ func (f *field) convert(v any) (any, string) {
 			v = loosened(v)
 		}
 		list, ok := v.([]any)
+		if s, isText := v.(string); isText && f.loose {
+			_, err := parseList(s)
+			return nil, fmt.Sprintf("an array of objects, or a string of JSON with one, and this string is none: %v", err)
+		}
 		if !ok {
 			return nil, "an array of objects"
 		}

@@ -4,8 +4,21 @@ import "slices"
 
 // The fields that changing operations share.
 
+// examplePath and exampleDestination stand for a path that the caller did not
+// give. They must not be taken for a file that there is.
+const (
+	examplePath        = "path/to/file.txt"
+	exampleDestination = "path/to/destination.txt"
+)
+
+func destinationField(about string) field {
+	f := pathField("destination_path", about)
+	f.example = exampleDestination
+	return f
+}
+
 func pathField(name, about string) field {
-	return field{name: name, kind: text, required: true, about: about, example: "notes.txt"}
+	return field{name: name, kind: text, required: true, about: about, example: examplePath}
 }
 
 func dryRunField(about string) field {
@@ -61,9 +74,9 @@ var editFile = &operation{
 	about: "Replace exact texts in a file, in order, all or none.",
 	fields: slices.Concat([]field{
 		pathField("file_path", "The file to edit."),
-		{name: "replacements", kind: objects, loose: true, about: "The replacements, in order: objects with old_content and new_content.",
+		{name: "replacements", kind: objects, loose: true, members: replacementMembers, about: "The replacements, in order: objects with old_content and new_content.",
 			example: []any{map[string]any{"old_content": "old text", "new_content": "new text"}}},
-		{name: "replacements_json", kind: text, about: "The replacements as a string of JSON; comes before replacements."},
+		{name: "replacements_json", kind: text, members: replacementMembers, about: "The replacements as a string of JSON; comes before replacements."},
 		{name: "replace_all", kind: boolean, def: false, about: "Replace every match. Default false."},
 		{name: "require_unique_match", kind: boolean, def: true, about: "Demand one match only; false takes the first of several. Default true."},
 		{name: "ignore_whitespace", kind: boolean, def: false, about: "Where there is no exact match, ignore differences in blanks; one match only. Default false."},
@@ -83,7 +96,7 @@ var patchFile = &operation{
 	about: "Change values of a JSON or YAML file by JSON pointer and keep every other byte.",
 	fields: slices.Concat([]field{
 		pathField("file_path", "The JSON or YAML file."),
-		{name: "patches", kind: objects, loose: true, about: "The patches, in order: objects with op (set, replace, insert, append, remove), path (a JSON pointer) and value.",
+		{name: "patches", kind: objects, loose: true, members: patchMembers, about: "The patches, in order: objects with op (set, replace, insert, append, remove), path (a JSON pointer) and value.",
 			example: []any{map[string]any{"op": "set", "path": "/key", "value": 1}}},
 		{name: "content", kind: text, about: "A whole new document instead of patches."},
 		{name: "format", kind: text, enum: []string{"auto", "json", "yaml"}, def: "auto", about: "The syntax. Default auto: by extension, else by content."},
@@ -97,7 +110,7 @@ var copyFile = &operation{
 	about: "Copy a file or directory. What is at the destination stays until the copy is complete.",
 	fields: slices.Concat([]field{
 		pathField("source_path", "What to copy."),
-		pathField("destination_path", "The path of the copy itself, not of the directory for it."),
+		destinationField("The path of the copy itself, not of the directory for it."),
 		{name: "recursive", kind: boolean, def: false, about: "Copy a directory with all it holds. Default false."},
 		{name: "overwrite", kind: boolean, def: false, about: "Replace what is at the destination. Default false."},
 		{name: "create_dirs", kind: boolean, def: true, about: "Make missing parent directories. Default true."},
@@ -111,7 +124,7 @@ var moveFile = &operation{
 	about: "Move or rename a file or directory, in one step where it stays on its device.",
 	fields: slices.Concat([]field{
 		pathField("source_path", "What to move."),
-		pathField("destination_path", "Its new path, not that of the directory for it."),
+		destinationField("Its new path, not that of the directory for it."),
 		{name: "overwrite", kind: boolean, def: false, about: "Replace what is at the destination. Default false."},
 		{name: "create_dirs", kind: boolean, def: true, about: "Make missing parent directories. Default true."},
 		dryRunField("Only check the move."),
@@ -170,7 +183,7 @@ var batchOps = &operation{
 	about: "Run up to 100 operations in order. It stops at the first that fails.",
 	fields: []field{
 		{name: "operations", kind: objects, required: true, loose: true, about: "The operations, in order: objects with operation, path and config.",
-			example: []any{map[string]any{"operation": "file_info", "path": "README.md"}}},
+			example: []any{map[string]any{"operation": "file_info", "path": examplePath}}},
 		{name: "continue_on_error", kind: boolean, def: false, about: "Go on after an operation that failed. Default false."},
 		{name: "atomic", kind: boolean, def: false, about: "Take everything back when an operation fails. Default false."},
 	},

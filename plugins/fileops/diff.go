@@ -14,7 +14,7 @@ var diffFile = &operation{
 	name: "diff_file", enable: "allow_diff", path: "file_path",
 	about: "Show the unified diff from a file to another one (compare_path) or to proposed content (new_content).",
 	fields: []field{
-		{name: "file_path", kind: text, required: true, about: "The file that the diff starts from.", example: "README.md"},
+		{name: "file_path", kind: text, required: true, about: "The file that the diff starts from.", example: examplePath},
 		{name: "compare_path", kind: text, about: "The file to compare with."},
 		{name: "new_content", kind: text, about: "The content to compare with, instead of compare_path.", example: ""},
 		{name: "context_lines", kind: integer, def: 3, min: 0, about: "Lines of context around changes; 3 by default."},

@@ -226,9 +226,12 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 	for i := range op.fields {
 		fd := &op.fields[i]
 		v, ok := given[fd.name]
+		if other := op.standIn(fd, given); v == nil && other != "" {
+			v, ok = given[other], true
+		}
 		if ok && v != nil {
-			if _, why := fd.convert(v); why == "" {
-				out[fd.name] = v
+			if value, can := fd.repaired(op, v); can {
+				out[fd.name] = value
 			}
 		}
 		if fix, fixed := f.Call[fd.name]; fixed {
@@ -242,10 +245,6 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 			continue
 		}
 		out[fd.name] = fd.example
-		if path, ok := given["path"].(string); ok && fd.name == op.path {
-			// Each operation has its own name for it.
-			out[fd.name] = path
-		}
 	}
 	if needed := alternatives[op.name]; needed != nil &&
 		!slices.ContainsFunc(needed, func(name string) bool { _, ok := out[name]; return ok }) {

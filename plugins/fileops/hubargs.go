@@ -1,5 +1,7 @@
 package fileops
 
+import "strings"
+
 // merge puts the hub's path and config together to the operation's arguments.
 // With a failure they are what can be kept of the caller's.
 func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
@@ -67,8 +69,9 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 // hubField is where the caller of the hub finds an argument.
 func (op *operation) hubField(field string, given map[string]any) string {
 	config, _ := given["config"].(map[string]any)
-	_, inConfig := config[field]
-	_, beside := given[field]
+	name, _, _ := strings.Cut(field, "[")
+	_, inConfig := config[name]
+	_, beside := given[name]
 	switch {
 	case field == "" || field == "config":
 		return field

@@ -21,7 +21,7 @@ var fileInfo = &operation{
 	name: "file_info", enable: "allow_read_info", path: "path",
 	about: "Tell what is at a path: type, size, lines, modification time, whether it is binary, what may be done with it. Nothing there is no error: exists is false.",
 	fields: []field{
-		{name: "path", kind: text, required: true, about: "The file or directory.", example: "README.md"},
+		{name: "path", kind: text, required: true, about: "The file or directory.", example: examplePath},
 	},
 	run: runInfo,
 }

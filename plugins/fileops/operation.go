@@ -77,6 +77,11 @@ type field struct {
 	lenient bool
 	// loose takes a string of JSON, or one object, for an array of objects.
 	loose bool
+	// members are those of the objects that it holds, also as a string of JSON;
+	// nil where they are not checked here.
+	members []member
+	// words are the only ones that an array of strings may hold; nil for any.
+	words []string
 }
 
 // kind is the JSON type of a field.

@@ -29,7 +29,7 @@ var searchFiles = &operation{
 		{name: "context_lines", kind: integer, def: 0, min: 0, about: "Lines around each match, 0 (the default) to 3; in content mode."},
 		{name: "include_patterns", kind: texts, about: `Gitignore-style patterns of files to search, such as ["*.rs"].`},
 		{name: "exclude_patterns", kind: texts, about: `Gitignore-style patterns of files to leave out, such as ["*.bak", "target/**"].`},
-		{name: "file_types", kind: texts, about: "Languages to search: " + strings.Join(sortedKeys(fileTypes), ", ") + "."},
+		{name: "file_types", kind: texts, words: sortedKeys(fileTypes), about: "Languages to search: " + strings.Join(sortedKeys(fileTypes), ", ") + "."},
 		{name: "max_results", kind: integer, def: 200, min: 1, about: "Matches in content mode: 200 by default, at most 1000."},
 		{name: "max_files", kind: integer, def: 500, min: 1, about: "Files listed in the other modes: 500 by default, at most 5000."},
 		{name: "max_scanned_files", kind: integer, def: search.DefaultScannedFiles, min: 1, about: "Files to search at most; 50000 by default."},

@@ -19,7 +19,7 @@ var viewFile = &operation{
 	name: "view_file", enable: "allow_read_content", path: "file_path",
 	about: "Show part of a text file with line numbers: a range of lines, the last lines (tail_lines), or a span of bytes or characters. At most 500 lines at a time; a longer file without a range shows its first 200. Follow the next_ cursor of the result to read on.",
 	fields: []field{
-		{name: "file_path", kind: text, required: true, about: "The file.", example: "README.md"},
+		{name: "file_path", kind: text, required: true, about: "The file.", example: examplePath},
 		{name: "start_line", kind: integer, min: 1, about: "First line to show, from 1."},
 		{name: "end_line", kind: integer, min: 1, about: "Last line to show; by default 499 lines after the first."},
 		{name: "tail_lines", kind: integer, min: 1, about: "Show the last lines instead, at most 500. Not together with other ranges."},

@@ -1,0 +1,240 @@
+package fileops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bridle-go/bridle/harness/near"
+)
+
+// member describes one member of the objects of an argument.
+type member struct {
+	name     string
+	kind     kind // text, or any_ for a value of any type
+	required bool
+	// example stands for one that is missing in a call that would do.
+	example any
+}
+
+var replacementMembers = []member{
+	{name: "old_content", kind: text, required: true, example: "old text"},
+	{name: "new_content", kind: text, required: true, example: "new text"},
+}
+
+var patchMembers = []member{
+	{name: "op", kind: text, required: true, example: "set"},
+	{name: "path", kind: text, required: true, example: "/key"},
+	{name: "value", kind: any_},
+	{name: "document", kind: any_},
+}
+
+// otherNames are names that other tools have for an argument or member, with
+// those that it may have here.
+var otherNames = map[string][]string{
+	"old_string": {"old_content"}, "old_str": {"old_content"}, "old_text": {"old_content"}, "oldText": {"old_content"},
+	"old": {"old_content"}, "search": {"old_content", "query"}, "find": {"old_content", "query"},
+	"new_string": {"new_content"}, "new_str": {"new_content"}, "new_text": {"new_content"}, "newText": {"new_content"},
+	"new": {"new_content"}, "replace": {"new_content"}, "replacement": {"new_content"},
+	"pattern": {"query"}, "regex": {"query"}, "regexp": {"query"}, "text": {"query", "content"}, "term": {"query"},
+	"edits": {"replacements"}, "operations": {"patches"}, "ops": {"operations"}, "steps": {"operations"},
+	"contents": {"content"}, "data": {"content"}, "destination": {"destination_path"}, "dest": {"destination_path"},
+	"to": {"destination_path"}, "target": {"destination_path"}, "source": {"source_path"}, "src": {"source_path"},
+	"from": {"source_path"}, "arguments": {"config"}, "args": {"config"}, "params": {"config"}, "parameters": {"config"},
+	"input": {"config"},
+}
+
+// meant is the one of names that somebody who wrote another probably meant, or
+// "".
+func meant(name string, names []string) string {
+	for _, n := range otherNames[name] {
+		if slices.Contains(names, n) {
+			return n
+		}
+	}
+	return near.Miss(name, names)
+}
+
+func (op *operation) fieldNames() []string {
+	names := make([]string, len(op.fields))
+	for i, f := range op.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// meant is the argument that an unknown one stands for, or "". The path has
+// the hub's name too.
+func (op *operation) meant(name string) string {
+	if name == "path" && op.path != "" {
+		return op.path
+	}
+	return meant(name, op.fieldNames())
+}
+
+// standIn finds an unknown argument that was probably meant to be f, or "".
+func (op *operation) standIn(f *field, given map[string]any) string {
+	for _, name := range sortedKeys(given) {
+		if op.field(name) == nil && given[name] != nil && op.meant(name) == f.name {
+			return name
+		}
+	}
+	return ""
+}
+
+// unknownArgument is the failure of an argument that the operation does not
+// have.
+func (op *operation) unknownArgument(name string) *failure {
+	msg := fmt.Sprintf("%s has no argument %q", op.name, name)
+	if best := op.meant(name); best != "" {
+		msg += fmt.Sprintf("; did you mean %q?", best)
+	}
+	return badArgument(name, "%s", msg)
+}
+
+// elements are the objects of a value that f takes, whose members are known:
+// also those that a string of JSON holds.
+func (f *field) elements(value any) ([]any, bool) {
+	if f.members == nil {
+		return nil, false
+	}
+	if s, ok := value.(string); ok {
+		list, err := parseList(s)
+		return list, err == nil
+	}
+	list, ok := value.([]any)
+	return list, ok
+}
+
+// checkMembers looks at the objects of a value. A failure names the member.
+func (f *field) checkMembers(op *operation, value any) *failure {
+	if s, ok := value.(string); ok && f.members != nil && strings.TrimSpace(s) != "" {
+		if _, err := parseList(s); err != nil {
+			return badArgument(f.name, "%s must be a string of JSON with an array of objects: %v", f.name, err)
+		}
+	}
+	list, _ := f.elements(value)
+	for i, e := range list {
+		at := fmt.Sprintf("%s[%d]", f.name, i)
+		o, ok := e.(map[string]any)
+		if !ok {
+			return badArgument(f.name, "%s must be an array of objects; element %d is none", f.name, i)
+		}
+		if bad := f.checkObject(op, at, o); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+func (f *field) checkObject(op *operation, at string, o map[string]any) *failure {
+	var names []string
+	for _, m := range f.members {
+		names = append(names, m.name)
+	}
+	for _, name := range sortedKeys(o) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		field := at + "." + name
+		if op.field(name) != nil {
+			return badArgument(field, "%s belongs beside %s, not into its objects", name, f.name)
+		}
+		msg := fmt.Sprintf("%s has no member %q", at, name)
+		if best := meant(name, names); best != "" {
+			msg += fmt.Sprintf("; did you mean %s?", best)
+		}
+		return badArgument(field, "%s", msg)
+	}
+	for _, m := range f.members {
+		v, there := o[m.name]
+		_, isText := v.(string)
+		switch {
+		case m.required && v == nil:
+			return badArgument(at+"."+m.name, "%s needs %s", at, m.name)
+		case there && m.kind == text && !isText:
+			return badArgument(at+"."+m.name, "%s.%s must be a string", at, m.name)
+		}
+	}
+	return nil
+}
+
+// repaired is a value that f takes, made of what the caller gave as far as
+// that says what was meant.
+func (f *field) repaired(op *operation, v any) (any, bool) {
+	switch s, isText := v.(string); {
+	case f.kind == texts && isText && strings.TrimSpace(s) != "":
+		if list, err := parseList(s); err == nil {
+			v = list
+		} else {
+			v = []any{s}
+		}
+	case (f.kind == integer || f.kind == boolean) && isText:
+		m, err := parseObject([]byte(`{"value":` + s + `}`))
+		if err != nil {
+			return nil, false
+		}
+		v = m["value"]
+	}
+	value, why := f.convert(v)
+	if why != "" || f.foreign(value) {
+		return nil, false
+	}
+	if f.checkMembers(op, value) == nil {
+		list, isList := value.([]any)
+		return v, !isList || len(list) > 0
+	}
+	list, ok := f.elements(value)
+	if !ok {
+		return nil, false
+	}
+	fixed := make([]any, 0, len(list))
+	for _, e := range list {
+		if o, ok := e.(map[string]any); ok {
+			fixed = append(fixed, f.repairedObject(o))
+		}
+	}
+	if f.kind == text {
+		return encode(fixed), len(fixed) > 0
+	}
+	return fixed, len(fixed) > 0
+}
+
+// foreign reports whether a list holds a word that the field does not know.
+func (f *field) foreign(value any) bool {
+	list, _ := value.([]string)
+	return f.words != nil && slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(f.words, strings.ToLower(s)) })
+}
+
+func (f *field) repairedObject(o map[string]any) map[string]any {
+	var names []string
+	for _, m := range f.members {
+		names = append(names, m.name)
+	}
+	out := map[string]any{}
+	for _, m := range f.members {
+		v, there := o[m.name]
+		for _, name := range sortedKeys(o) {
+			if !there && !slices.Contains(names, name) && meant(name, names) == m.name {
+				v, there = o[name], true
+			}
+		}
+		if _, isText := v.(string); !there || m.kind == text && !isText {
+			if m.required {
+				out[m.name] = m.example
+			}
+			continue
+		}
+		out[m.name] = v
+	}
+	return out
+}
+
+// plainAbout is what a field is about, within a sentence.
+func plainAbout(about string) string {
+	about = strings.TrimSuffix(about, ".")
+	if about == "" {
+		return ""
+	}
+	return " (" + strings.ToLower(about[:1]) + about[1:] + ")"
+}
