@@ -168,7 +168,7 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 	if key == "" && keyEnv != "" {
 		key = llm.Secret(getenv(keyEnv))
 		if strings.TrimSpace(string(key)) == "" {
-			a.keyHint = fmt.Sprintf("there is no key: set apiKey, or the environment variable %s", keyEnv)
+			a.keyHint = fmt.Sprintf("there is no key: set the environment variable %s, or apiKey in the configuration", keyEnv)
 		}
 	}
 	key = llm.Secret(strings.TrimSpace(string(key)))

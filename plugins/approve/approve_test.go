@@ -206,7 +206,8 @@ write asks for approval
   +	b\u2066\a
   +\xffc
   ... and 2 more lines
-Allow this once? [y/N] `
+Allow this once? [y/N] 
+`
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

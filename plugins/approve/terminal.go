@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -28,10 +29,20 @@ import (
 type Terminal struct {
 	// MaxDiffLines bounds the lines of the change that are shown. Default 200.
 	MaxDiffLines int
+	// Echoes tells that an answer appears on the output as it is typed, with its
+	// line feed; otherwise one is written, so that what follows has a line of its
+	// own. NewTerminal sets it where answers come from a terminal.
+	Echoes bool
 
 	out   io.Writer
 	turn  chan struct{} // holds one token
 	lines func() <-chan string
+	typed bool // a person types
+	// started tells that lines are read; who holds the turn may use it.
+	started bool
+	// asking tells that a question is open. Only then does a line count that a
+	// person types.
+	asking atomic.Bool
 }
 
 // NewTerminal returns an answerer that reads answers from in, line by line,
@@ -41,15 +52,16 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 	t := &Terminal{out: out, turn: make(chan struct{}, 1)}
 	t.turn <- struct{}{}
 	f, isFile := in.(*os.File)
-	typed := isFile && term.IsTerminal(int(f.Fd()))
-	t.lines = sync.OnceValue(func() <-chan string { return readLines(in, typed) })
+	t.typed = isFile && term.IsTerminal(int(f.Fd()))
+	t.Echoes = t.typed
+	t.lines = sync.OnceValue(func() <-chan string { return t.read(in) })
 	return t
 }
 
-// readLines yields the lines of in. Those of a person who types are thrown
-// away while nobody waits for them; those of a file or pipe wait.
-func readLines(in io.Reader, typed bool) <-chan string {
-	lines := make(chan string)
+// read yields the lines of in. Those of a file or pipe wait until they are
+// wanted. Of a person who types, the first line after a question counts.
+func (t *Terminal) read(in io.Reader) <-chan string {
+	lines := make(chan string, 1)
 	go func() {
 		defer close(lines)
 		r := bufio.NewReader(in)
@@ -58,13 +70,16 @@ func readLines(in io.Reader, typed bool) <-chan string {
 			if err != nil && text == "" {
 				return
 			}
-			if !typed {
+			if !t.typed {
 				lines <- strings.TrimSpace(text)
+				continue
+			}
+			if !t.asking.Load() {
 				continue
 			}
 			select {
 			case lines <- strings.TrimSpace(text):
-			default:
+			default: // the question is answered already
 			}
 		}
 	}()
@@ -82,10 +97,23 @@ func (t *Terminal) Answer(ctx context.Context, q approval.Question, _ event.Next
 	if err := t.show(ctx, q); err != nil {
 		return approval.Unavailable, err
 	}
+	if t.typed && t.started {
+		select {
+		case <-t.lines(): // typed for a question that was withdrawn
+		default:
+		}
+	}
+	t.asking.Store(true)
+	defer t.asking.Store(false)
+	t.started = true
+	lines := t.lines()
 	select {
-	case answer, open := <-t.lines():
+	case answer, open := <-lines:
+		if !open || !t.Echoes {
+			fmt.Fprintln(t.out)
+		}
 		if !open {
-			return approval.Unavailable, errors.New("the terminal's input has ended")
+			return approval.Unavailable, errors.New("the input ended before there was an answer")
 		}
 		switch strings.ToLower(answer) {
 		case "y", "yes":

@@ -178,7 +178,7 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 	switch {
 	case key != "":
 	case cfg.APIKeyEnv != "" || t.keyNeeded:
-		a.keyHint = fmt.Sprintf("there is no key: set apiKey, or the environment variable %s", t.keyEnv)
+		a.keyHint = fmt.Sprintf("there is no key: set the environment variable %s, or apiKey in the configuration", t.keyEnv)
 	}
 	header, secrets := route.Header(cfg.Headers)
 	if key != "" {

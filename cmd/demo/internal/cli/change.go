@@ -28,7 +28,7 @@ func (f *changeFlags) add(cmd *cobra.Command) {
 
 // whyRead explains in the help of each command why it reads first.
 const whyRead = `
-The policy of the default deployment lets a session change only what it has
+The policy of the basic deployment lets a session change only what it has
 read, and every run is a session of its own. So the file is read first, in the
 same session; if another program changes it between the two, the change is
 refused and nothing is lost. --no-read leaves the read out and shows what
@@ -70,7 +70,7 @@ stays one.
 			} else if !text.given(cmd) {
 				return usage(`give the content: --content TEXT, --content-file FILE, or "-" for standard input`)
 			}
-			content, err := text.read(cmd, a.stdin)
+			content, err := text.read(cmd, a)
 			if err != nil {
 				return err
 			}
@@ -111,11 +111,11 @@ come from files, a final line feed included; one of them may be "-".
 			case before.file == "-" && after.file == "-":
 				return usage("only one of the texts can come from standard input")
 			}
-			from, err := before.read(cmd, a.stdin)
+			from, err := before.read(cmd, a)
 			if err != nil {
 				return err
 			}
-			to, err := after.read(cmd, a.stdin)
+			to, err := after.read(cmd, a)
 			if err != nil {
 				return err
 			}
@@ -188,14 +188,14 @@ func (f *textFlag) given(cmd *cobra.Command) bool {
 	return cmd.Flags().Changed(f.name) || cmd.Flags().Changed(f.name+"-file")
 }
 
-func (f *textFlag) read(cmd *cobra.Command, stdin io.Reader) (string, error) {
+func (f *textFlag) read(cmd *cobra.Command, a *app) (string, error) {
 	switch {
 	case cmd.Flags().Changed(f.name) && cmd.Flags().Changed(f.name+"-file"):
 		return "", usage("give --%s or --%s-file, not both", f.name, f.name)
 	case cmd.Flags().Changed(f.name):
 		return f.text, nil
 	case f.file == "-":
-		return readAll(cmd.Context(), stdin)
+		return a.readInput(cmd.Context())
 	}
 	data, err := os.ReadFile(f.file)
 	if err != nil {

@@ -95,6 +95,8 @@ type app struct {
 	getenv     func(string) string
 	interrupts *Interrupts
 	typed      bool // a person types at stdin
+	consumed   bool // stdin was read as data; see readInput
+	refused    bool // the last answer was a no
 	out        *term.Output
 	errors     *term.Output
 	render     *render.Renderer

@@ -9,7 +9,7 @@ import (
 	"github.com/bridle-go/bridle/plugins/models"
 )
 
-// composeWithModel starts the default deployment on a directory with the plugin of a model.
+// composeWithModel starts the basic deployment on a directory with the plugin of a model.
 func composeWithModel(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
 	o := deploy.Default(dir)
 	o.Models = &models.Config{}

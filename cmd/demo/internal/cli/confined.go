@@ -60,7 +60,7 @@ func (f *confinedFlags) compose(a *app, o *deploy.Options) []plug.Plugin {
 	}
 	o.Sandbox = &confine.PolicyConfig{Mode: sandbox.Mode(f.sandbox)}
 	o.Approval = &approve.Config{Policy: approval.Mode(f.approve)}
-	return []plug.Plugin{approve.Answerer("terminal", a.terminal().Answer)}
+	return []plug.Plugin{approve.Answerer("terminal", a.ask)}
 }
 
 // wall restricts the process where that was asked for, and says how far that

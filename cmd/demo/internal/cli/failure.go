@@ -93,6 +93,9 @@ func resultFailure(r tool.Result) error {
 	}
 	if hint != "" {
 		message, _, _ = strings.Cut(message, " — ")
+		if code == string(errs.AmbiguousEdit) {
+			message, _, _ = strings.Cut(message, "; give ")
+		}
 		message += "; " + hint
 	}
 	return failed(code, "%s", message)
@@ -105,7 +108,7 @@ var advice = map[errs.Code]string{
 	errs.Permission:     "check the permissions of the file and its directories",
 	errs.NotObserved:    "leave out --no-read to have it read first",
 	errs.StaleVersion:   "run the command again",
-	errs.AmbiguousEdit:  "--all replaces every match",
+	errs.AmbiguousEdit:  "give more of the text around it, or --all to replace every match",
 	errs.EditNotFound:   "demo read shows what is there",
 	errs.SandboxDenied:  "--sandbox with a wider mode allows it",
 }

@@ -76,7 +76,8 @@ Every argument of an operation has a flag of its own (demo ops view_file
 --help); --config takes them as one JSON object, or - for one on standard
 input, and flags count before it.
 
-A change is shown first and asked about, on a terminal; --yes allows it.
+A change is shown first and asked about; the answer, y or n, is read from
+standard input, unless the arguments were. --yes allows it beforehand.
 Overwriting takes the SHA-256 of what is there, which a refusal names, or
 --force-overwrite. What is changed is backed up in .fileops-backups beside it.`,
 		Example: `  demo ops file_tree . --max-depth 2
@@ -128,8 +129,11 @@ func (a *app) operationCommand(op fileops.Operation, flags *opsFlags) *cobra.Com
 				return err
 			}
 			call := map[string]any{"operation": op.Name}
-			if len(args) > 0 {
+			switch {
+			case len(args) > 0:
 				call["path"] = args[0]
+			case op.Name == "file_tree" || op.Name == "list_directory":
+				call["path"] = "."
 			}
 			if len(config) > 0 {
 				call["config"] = config
@@ -199,7 +203,7 @@ func (a *app) opsConfig(cmd *cobra.Command, op fileops.Operation, flags *opsFlag
 		text := flags.config
 		if text == "-" {
 			var err error
-			if text, err = readAll(cmd.Context(), a.stdin); err != nil {
+			if text, err = a.readInput(cmd.Context()); err != nil {
 				return nil, err
 			}
 		}
@@ -299,22 +303,19 @@ func (a *app) operate(ctx context.Context, op fileops.Operation, flags *opsFlags
 	if err != nil {
 		return err
 	}
-	return a.showOperation(o, op, flags.json)
+	return a.showOperation(o, op, flags)
 }
 
 // opsAnswer answers the questions of an operation: yes where that was said
-// beforehand, else what a person at the terminal says.
+// beforehand, else what standard input says.
 func (a *app) opsAnswer(yes bool, spinner *term.Spinner, terminal sync.Locker) event.Decider[approval.Question, approval.Outcome] {
 	return func(ctx context.Context, q approval.Question, next event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
 		if yes {
 			return approval.AllowedOnce, nil
 		}
-		if !a.typed {
-			return next(ctx, q)
-		}
 		terminal.Lock()
 		spinner.Hide()
 		terminal.Unlock()
-		return a.terminal().Answer(ctx, q, next)
+		return a.ask(ctx, q, next)
 	}
 }

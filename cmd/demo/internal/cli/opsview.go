@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,10 +18,15 @@ type hubValue struct {
 	Summary         string
 	Result          json.RawMessage
 	Error           string
-	ErrorKind       string    `json:"error_kind"`
-	SuggestedAction string    `json:"suggested_action"`
-	Receipt         *receipt  `json:"mutation_receipt"`
-	Receipts        []receipt `json:"mutation_receipts"`
+	ErrorKind       string `json:"error_kind"`
+	SuggestedAction string `json:"suggested_action"`
+	CorrectCall     struct {
+		Config struct {
+			Expected string `json:"expected_sha256"`
+		}
+	} `json:"correct_call"`
+	Receipt  *receipt  `json:"mutation_receipt"`
+	Receipts []receipt `json:"mutation_receipts"`
 }
 
 type receipt struct {
@@ -37,7 +43,7 @@ type receipt struct {
 
 // showOperation prints what the hub returned, and returns the failure of an
 // operation that failed.
-func (a *app) showOperation(o outcome, op fileops.Operation, asJSON bool) error {
+func (a *app) showOperation(o outcome, op fileops.Operation, flags *opsFlags) error {
 	value, err := o.result.ValueJSON()
 	if err != nil {
 		return err
@@ -49,21 +55,36 @@ func (a *app) showOperation(o outcome, op fileops.Operation, asJSON bool) error 
 	if err := json.Unmarshal(value, &v); err != nil {
 		return err
 	}
-	if asJSON {
+	if flags.json {
 		fmt.Fprintf(a.out, "%s\n", value)
 	} else if len(v.Result) > 0 {
 		a.operationResult(op, v)
 	}
 	if v.Error != "" {
-		return a.operationFailure(v)
+		return a.operationFailure(v, op, flags)
+	}
+	if op.Name == "validate_file" {
+		return invalidFile(v)
 	}
 	return nil
 }
 
+// invalidFile is the failure of a content that is not valid.
+func invalidFile(v hubValue) error {
+	var r opsResult
+	if err := json.Unmarshal(v.Result, &r); err != nil || r.Valid == nil || *r.Valid {
+		return err
+	}
+	return failed(codeNotValid, "what was validated is not valid")
+}
+
+// codeNotValid is the code of operations that meet a file of a wrong format.
+const codeNotValid = "INVALID_FORMAT"
+
 // advised says what a person can do where the hub tells a model to.
 var advised = map[string]string{
-	"send_expected_sha256":     "--force-overwrite replaces it anyway",
-	"set_overwrite":            "--force-overwrite replaces it",
+	"send_expected_sha256":     "--force-overwrite replaces it whatever it is",
+	"set_overwrite":            "--force-overwrite replaces it whatever it is",
 	"set_allow_sensitive":      "--allow-sensitive allows it",
 	"set_allow_ignored":        "--allow-ignored allows it",
 	"set_replace_all":          "--replace-all replaces every match",
@@ -83,22 +104,41 @@ var advised = map[string]string{
 	"validate_file":            "demo ops validate_file tells where",
 }
 
-// operationFailure is the failure of an operation. Wrong arguments are a wrong
-// command line.
-func (a *app) operationFailure(v hubValue) error {
-	message := v.Error
-	hint := advised[v.SuggestedAction]
-	if v.ErrorKind == "approval_denied" && a.typed {
-		hint = "" // the person has been asked
+// operationFailure is the failure of an operation, in the words of a command
+// line.
+func (a *app) operationFailure(v hubValue, op fileops.Operation, flags *opsFlags) error {
+	message, hint := v.Error, advised[v.SuggestedAction]
+	if hash := v.CorrectCall.Config.Expected; hash != "" {
+		hint = "--expected-sha256 " + hash + " replaces what is there now, " + hint
+		if at := strings.LastIndex(message, "; "); at >= 0 {
+			message = message[:at] // what a model would do
+		}
 	}
-	if hint != "" && !strings.Contains(message, "--") {
+	switch {
+	case v.ErrorKind == "approval_denied" && a.refused:
+		hint = "" // somebody has been asked
+	case v.ErrorKind == "invalid_arguments":
+		hint = "see demo ops " + op.Name + " --help"
+	}
+	if flags.config == "" {
+		message = withFlags(message, op)
+	}
+	if hint != "" {
 		message += "; " + hint
 	}
-	f := &failure{status: statusFailed, code: strings.ToUpper(v.ErrorKind), message: message}
-	if v.ErrorKind == "invalid_arguments" || v.ErrorKind == "invalid_operation" {
-		f.status = statusUsage
+	return failed(strings.ToUpper(v.ErrorKind), "%s", message)
+}
+
+// withFlags puts flags in the place of the arguments that a message names.
+func withFlags(message string, op fileops.Operation) string {
+	for _, arg := range op.Arguments {
+		if arg.Name == op.Path || !strings.Contains(arg.Name, "_") {
+			continue // a plain word may be just that
+		}
+		name := regexp.MustCompile(`\b` + regexp.QuoteMeta(arg.Name) + `\b`)
+		message = name.ReplaceAllLiteralString(message, "--"+strings.ReplaceAll(arg.Name, "_", "-"))
 	}
-	return f
+	return message
 }
 
 // operationResult shows a result for people, whole or of an operation that

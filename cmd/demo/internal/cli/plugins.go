@@ -59,7 +59,7 @@ provider id.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the schema as one JSON object")
-	cmd.Flags().BoolVar(&example, "example", false, "print a configuration file to start from: that of the default deployment")
+	cmd.Flags().BoolVar(&example, "example", false, "print a configuration file to start from: that of the default deployment of run")
 	return cmd
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	style "github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/plugins/approve"
 )
@@ -167,6 +169,24 @@ func (k *keyboard) question() (in io.Reader, done func()) {
 		r.Close()
 		w.Close()
 	}
+}
+
+// ask puts a question to whoever is at the other end of standard input, unless
+// that was read as data.
+func (a *app) ask(ctx context.Context, q approval.Question, next event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
+	if a.consumed {
+		return approval.Unavailable, errors.New("standard input was read as data, so that nobody can answer there")
+	}
+	outcome, err := a.terminal().Answer(ctx, q, next)
+	a.refused = outcome == approval.Rejected
+	return outcome, err
+}
+
+// readInput reads standard input as data. Nobody can answer a question there
+// afterwards.
+func (a *app) readInput(ctx context.Context) (string, error) {
+	a.consumed, a.typed = true, false
+	return readAll(ctx, a.stdin)
 }
 
 // terminal returns the answerer that reads standard input. There is one, since

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,15 +20,16 @@ const codeReplay = "REPLAY_DIFFERS"
 
 func (a *app) replayCommand() *cobra.Command {
 	var asJSON bool
-	var workspace string
+	var workspace, store string
 	cmd := &cobra.Command{
-		Use:   "replay LOG|FOLDER...",
+		Use:   "replay LOG|FOLDER|ID...",
 		Short: "Run recorded sessions again without a model, and compare",
 		Long: `replay runs recorded sessions again: the recorded model, the same loop, the real
 tools. It compares every request and every tool result with the recording, and
 tells the first difference.
 
-A LOG is a session log. A FOLDER holds one as session.jsonl, and in workspace/
+A LOG is a session log, and an ID, or last, a session of the store. A FOLDER
+holds a log as session.jsonl, and in workspace/
 the files as they were when the session began; --workspace names another
 directory for them. The files are copied to a scratch directory that is removed
 afterwards: nothing that you name is changed. Without files, the session begins
@@ -45,7 +47,7 @@ The exit status is 1 when something is different.`,
   demo replay --json recorded/* | jq 'select(.equal | not)'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("give at least one LOG or FOLDER")
+				return usage("give at least one LOG, FOLDER or ID")
 			}
 			return nil
 		},
@@ -61,7 +63,7 @@ The exit status is 1 when something is different.`,
 			}
 			var different []string
 			for _, path := range args {
-				report, err := a.replay(cmd, path, workspace)
+				report, err := a.replay(cmd, store, path, workspace)
 				if ctx := cmd.Context(); ctx.Err() != nil {
 					return ctx.Err()
 				}
@@ -84,12 +86,13 @@ The exit status is 1 when something is different.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON line a tool call")
+	storeFlag(cmd, &store)
 	cmd.Flags().StringVar(&workspace, "workspace", "", "directory with the files as they were when the session began")
 	return cmd
 }
 
-func (a *app) replay(cmd *cobra.Command, path, workspace string) (*replay.Report, error) {
-	rec, err := replay.Load(path)
+func (a *app) replay(cmd *cobra.Command, store, path, workspace string) (*replay.Report, error) {
+	rec, err := a.recording(cmd.Context(), store, path)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +104,20 @@ func (a *app) replay(cmd *cobra.Command, path, workspace string) (*replay.Report
 		err = failed(codeFailed, "%s: %v", path, err)
 	}
 	return report, err
+}
+
+// recording reads what a word of the command line names: what there is of that
+// name, else a session of the store.
+func (a *app) recording(ctx context.Context, store, name string) (*replay.Recording, error) {
+	_, err := os.Stat(name)
+	if err == nil || strings.ContainsAny(name, `/\\`) || strings.HasSuffix(name, ".jsonl") {
+		return replay.Load(name)
+	}
+	_, log, err := a.readSession(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
+	return replay.FromLog(log)
 }
 
 // replayLines prints the calls as JSON.

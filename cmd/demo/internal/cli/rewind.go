@@ -92,6 +92,10 @@ func (a *app) rewind(ctx context.Context, f rewindFlags, id string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, fs.Close()) }()
+	unkept, err := withoutBackup(s, f.to)
+	if err != nil {
+		return err
+	}
 	report, err := fileops.Rewind(ctx, fs, s, fileops.Config{BackupRoot: f.backupRoot},
 		fileops.RewindOptions{ToTurn: f.to, DryRun: f.dryRun, Force: f.force})
 	if f.json {
@@ -100,24 +104,78 @@ func (a *app) rewind(ctx context.Context, f rewindFlags, id string) (err error) 
 			return encodeErr
 		}
 		fmt.Fprintf(a.out, "%s\n", data)
-	} else {
-		a.showRewind(report)
+	} else if err == nil || len(report.Changes) > 0 {
+		a.showRewind(report, unkept)
 	}
 	switch {
 	case err != nil && errs.CodeOf(err) == "":
 		return failed(codeRewind, "%v", err)
 	case err != nil:
 		return err
+	case len(report.Changes) == 0 && unkept > 0:
+		return failed(codeRewind, "%s of write and edit had no backup and cannot be taken back; backupToolChanges of fileops keeps them", plural(unkept, "change"))
 	case report.Problems > 0:
 		return failed(codeRewind, "%s could not be taken back", plural(report.Problems, "change"))
 	}
 	return nil
 }
 
+// withoutBackup counts the changes of write and edit after a turn that the log
+// has no receipt of, which is what a deployment without backupToolChanges
+// leaves.
+func withoutBackup(s *session.Session, to int) (int, error) {
+	kept, calls := map[string]bool{}, map[string]bool{}
+	turn, n := 0, 0
+	var done []string
+	for e, err := range s.Events() {
+		if err != nil {
+			return 0, err
+		}
+		switch e.Type {
+		case session.TypeTurnStart:
+			turn++
+		case fileops.TypeReceipt:
+			var receipt struct{ CallID string }
+			if e.Decode(&receipt) == nil {
+				kept[receipt.CallID] = true
+			}
+		case session.TypeToolCall:
+			var c session.ToolCall
+			if e.Decode(&c) == nil && turn > to {
+				calls[c.CallID] = c.Name == "write" || c.Name == "edit"
+			}
+		case session.TypeToolResult:
+			var r session.ToolResult
+			if e.Decode(&r) != nil {
+				continue
+			}
+			for _, b := range r.Message.Content {
+				if calls[b.ToolCallID] && !b.IsError {
+					done = append(done, b.ToolCallID)
+				}
+			}
+		}
+	}
+	for _, id := range done {
+		if !kept[id] {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // showRewind prints a line for each path.
-func (a *app) showRewind(r fileops.RewindReport) {
+//
+// unkept counts the changes that it cannot know of.
+func (a *app) showRewind(r fileops.RewindReport, unkept int) {
 	for _, rec := range r.Recovered {
 		fmt.Fprintln(a.out, term.Line(rec.String()))
+	}
+	if len(r.Changes) == 0 && unkept > 0 {
+		return // the error says more
+	}
+	if unkept > 0 {
+		defer fmt.Fprintf(a.out, "%s of write and edit had no backup: not taken back.\n", plural(unkept, "change"))
 	}
 	if len(r.Changes) == 0 {
 		fmt.Fprintln(a.out, "There is nothing to take back.")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/sandbox"
 )
 
@@ -29,6 +30,7 @@ type runFlags struct {
 	sandbox   string
 	store     string
 	json      bool
+	cwdGiven  bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -49,7 +51,13 @@ vllm, ollama, or a name of your own with the --base-url of a server that speaks
 the OpenAI protocol. Keys come from the environment (OPENAI_API_KEY,
 ANTHROPIC_API_KEY and so on; --api-key-env names another variable, which a
 --base-url of another host always needs). --script plays a model from a file
-instead: a JSON list of answers.
+instead: a JSON list of answers, one a request, such as
+
+  [
+    {"text": "I look.", "calls": [{"name": "read", "args": {"file_path": "notes.txt"}}]},
+    {"calls": [{"name": "edit", "args": {"file_path": "notes.txt", "old_string": "teh", "new_string": "the"}}]},
+    {"text": "Done."}
+  ]
 
 Changes are confined to the workspace and the temp directories (--sandbox
 workspace-write); read-only and danger-full-access are the other modes. What
@@ -118,9 +126,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		return usage("--model is %q, and must be provider/model", f.model)
 	case f.resume == "" && cmd.Flags().Changed("resume"):
 		return usage("--resume is empty; give an id, the beginning of one, or last")
-	case f.resume != "" && cmd.Flags().Changed("cwd"):
-		return usage("a resumed session keeps its workspace; leave out --cwd")
 	}
+	f.cwdGiven = cmd.Flags().Changed("cwd")
 	if err := checkSandbox(f.sandbox); err != nil {
 		return err
 	}
@@ -148,13 +155,12 @@ func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
 		return usage("give a TASK; without one a terminal is needed")
 	}
 	if task == "-" {
-		if task, err = readAll(ctx, a.stdin); err != nil {
+		if task, err = a.readInput(ctx); err != nil {
 			return err
 		}
 		if strings.TrimSpace(task) == "" {
 			return usage("the TASK on standard input is empty")
 		}
-		a.stdin, a.typed = strings.NewReader(""), false // it has no answers any more
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -168,8 +174,18 @@ func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
 		return r.prompt(ctx)
 	}
 	err = r.steeredTurn(ctx, task)
+	if f.resume == "" && wantsKey(err) {
+		r.discard = true
+		return failed(string(errs.CodeOf(err)), "%v; --api-key-env names another variable", err)
+	}
 	r.farewell(ctx)
 	return err
+}
+
+// wantsKey tells that no request was made, for want of a key.
+func wantsKey(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Class == llm.Auth && e.Status == 0
 }
 
 // coded gives an error that has no code one, so that it does not pass for a

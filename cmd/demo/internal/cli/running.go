@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +46,8 @@ type running struct {
 	old        int64 // events that were in the log before
 	model      string
 	keyboard   *keyboard // nil where nobody types
+	store      *session.FileStore
+	discard    bool // the session is deleted when it closes
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -73,6 +76,7 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 		return d.Tools().MayRetry(name, arguments)
 	}})
 	cwd, route := f.cwd, llm.Request{}
+	r.store = store
 	if f.resume != "" {
 		info, err := find(ctx, store, f.resume)
 		if err != nil {
@@ -81,6 +85,9 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 		log, err := store.Read(ctx, info.ID)
 		if err != nil {
 			return nil, err
+		}
+		if f.cwdGiven && !sameDirectory(f.cwd, log.Header.Cwd) {
+			return nil, usage("session %s has the workspace %s and keeps it; leave out --cwd", info.ID, log.Header.Cwd)
 		}
 		r.flags.resume, r.old, cwd = info.ID, log.State.Len(), log.Header.Cwd
 		if c, ok := log.State.RequestContext(); ok {
@@ -94,6 +101,9 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 	o.Place(cwd, r.home.dir)
 	if f.sandbox != "" && o.Sandbox == nil {
 		o.Sandbox = &confine.PolicyConfig{}
+	}
+	if o.Sandbox == nil && (!o.NoTools || o.FileOps != nil) {
+		fmt.Fprintln(a.errors, "this deployment does not confine changes; --sandbox MODE does")
 	}
 	if f.approve != "" && o.Approval == nil {
 		o.Approval = &approve.Config{}
@@ -215,6 +225,9 @@ func (r *running) close(ctx context.Context) error {
 	err := r.scope.Close()
 	if r.session != nil {
 		err = errors.Join(err, r.session.Close())
+		if r.discard {
+			err = errors.Join(err, r.store.Delete(context.WithoutCancel(ctx), r.session.ID()))
+		}
 	}
 	if r.deployment != nil {
 		err = errors.Join(err, r.deployment.Stop(context.WithoutCancel(ctx)))
@@ -257,9 +270,11 @@ func (r *running) answer(ctx context.Context, q approval.Question, next event.Ne
 	if r.keyboard != nil {
 		in, done := r.keyboard.question()
 		defer done()
-		return approve.NewTerminal(in, r.app.errors).Answer(ctx, q, next)
+		asks := approve.NewTerminal(in, r.app.errors)
+		asks.Echoes = true
+		return asks.Answer(ctx, q, next)
 	}
-	return r.app.terminal().Answer(ctx, q, next)
+	return r.app.ask(ctx, q, next)
 }
 
 // route says which model is asked: that of the command line, of the script, of
@@ -326,11 +341,40 @@ func readScript(name string) (*script.Model, error) {
 	defer f.Close()
 	steps, err := script.Parse(f)
 	if err != nil {
-		return nil, failed(codeInvalidScript, "%s: %v; testkit/script documents the format", name, err)
+		return nil, failed(codeInvalidScript, "%s: %s; demo run --help shows a script", name, plainly(err))
 	}
 	return script.New(script.Config{Models: []llm.ModelInfo{{
 		Model: "script", InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput},
 	}}}, steps...), nil
+}
+
+// plainly words an error of decoding JSON without the types of the program.
+func plainly(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("not JSON at byte %d: %v", syntax.Offset, syntax)
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Sprintf("it must be a list of objects, one an answer, and there is a JSON %s", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%q cannot be a JSON %s", strings.TrimPrefix(kind.Field, "plain."), kind.Value)
+	}
+	text := err.Error()
+	for _, prefix := range []string{"script: ", "json: ", "time: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
+}
+
+// sameDirectory reports whether two paths name one directory.
+func sameDirectory(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // configFailure is the failure of a configuration file.

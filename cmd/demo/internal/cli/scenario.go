@@ -42,6 +42,11 @@ The exit status is 1 when a scenario did not pass.`,
 				if err != nil {
 					return scenarioFile(err)
 				}
+				for i, s := range some {
+					if s.Name == "" {
+						return failed(codeInvalidScenario, "%s: item %d has no name, so it is no scenario; testkit/scenario documents the format", name, i+1)
+					}
+				}
 				all = append(all, some...)
 			}
 			var names []string

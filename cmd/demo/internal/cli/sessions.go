@@ -21,12 +21,12 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Short: "List, show, fork and delete the sessions of demo run",
 		Long: `sessions lists the sessions of the store, the newest first: id, when it began,
 turns, size, title and workspace. An ID can be shortened to its beginning, and
-last is the newest.`,
+last is the newest. To delete one takes 8 letters of its id.`,
 		Example: `  demo sessions
   demo sessions --json | jq -r .id
   demo sessions show last
   demo sessions fork 5a9a --at 120
-  demo sessions delete 5a9a`,
+  demo sessions delete 5a9aa8ac`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

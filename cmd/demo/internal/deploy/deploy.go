@@ -43,13 +43,13 @@ type Options struct {
 	Anthropic []anthropic.Config
 }
 
-// Default describes the default deployment on a directory: the local files,
+// Default describes the basic deployment on a directory: the local files,
 // the observation policy and the file tools.
 func Default(dir string) Options {
 	return Options{FS: fslocal.Config{Cwd: dir}, Policy: &fspolicy.Config{}}
 }
 
-// Agent describes the default deployment of an agent: files confined to its
+// Agent describes the default deployment of demo run: files confined to its
 // workspace, the observation policy, the file tools and operations, images,
 // approval, and the model registry.
 func Agent() Options {

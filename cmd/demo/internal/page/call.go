@@ -82,7 +82,7 @@ func (c *call) show(card tool.Card) {
 		for _, l := range card.Lines {
 			c.Lines = append(c.Lines, line{Number: l.Number, Before: term.Visible(l.Text)})
 		}
-		c.Remark = fmt.Sprintf("no lines of %d", card.TotalLines)
+		c.Remark = "no lines"
 		if n := len(card.Lines); n > 0 {
 			c.Remark = fmt.Sprintf("lines %d–%d of %d", card.Lines[0].Number, card.Lines[n-1].Number, card.TotalLines)
 		}

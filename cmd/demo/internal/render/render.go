@@ -82,7 +82,7 @@ func (r *Renderer) failure(c tool.Card, remark string) {
 }
 
 func (r *Renderer) read(c tool.Card) {
-	remark := fmt.Sprintf("no lines of %d", c.TotalLines)
+	remark := "no lines"
 	if n := len(c.Lines); n > 0 {
 		remark = fmt.Sprintf("lines %d-%d of %d", c.Lines[0].Number, c.Lines[n-1].Number, c.TotalLines)
 	}

@@ -50,7 +50,7 @@ func TestCards(t *testing.T) {
 		{
 			name: "an empty file",
 			card: tool.Card{Kind: tool.ReadCard, Title: "read f", Offset: 1, Lines: []tool.Line{}},
-			want: "read f  no lines of 0\n",
+			want: "read f  no lines\n",
 		},
 		{
 			name: "a failure", card: tool.Card{Kind: tool.GenericCard, Title: "read f", Text: "Error: no\nwhy", IsError: true},

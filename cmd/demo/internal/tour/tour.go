@@ -100,7 +100,7 @@ func (g *guide) tour(ctx context.Context, source fs.FS) (err error) {
 
 func (g *guide) opening(source fs.FS) {
 	fmt.Fprintln(g.out, g.out.Paint(term.Bold, "A tour of the harness"))
-	fmt.Fprintln(g.out, "A scripted model works in a scratch workspace, through the default deployment.")
+	fmt.Fprintln(g.out, "A scripted model works in a scratch workspace, through the basic deployment: files, policy, file tools.")
 	fmt.Fprintf(g.out, "\nworkspace  %s\n", term.Line(g.dir))
 	// The embedded files can be walked without failing.
 	_ = fs.WalkDir(source, ".", func(path string, d fs.DirEntry, err error) error {
