@@ -7,9 +7,6 @@ import (
 
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/agent"
-	"github.com/bridle-go/bridle/harness/attachment"
-	"github.com/bridle-go/bridle/harness/llm"
-	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/plugins/fspolicy"
 	"github.com/bridle-go/bridle/plugins/models"
@@ -38,11 +35,7 @@ func Example_agent() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := agent.New(agent.Deps{
-		Tools: d.Tools(), Prompt: d.Prompt(),
-		Models:      plug.ServiceOf[*llm.Registry](d.Context()),
-		Attachments: plug.ServiceOf[attachment.Store](d.Context()),
-	}, s, agent.Config{Provider: "script", Model: "any"})
+	a, err := d.Agent(s, agent.Config{Provider: "script", Model: "any"})
 	if err != nil {
 		log.Fatal(err)
 	}

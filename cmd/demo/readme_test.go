@@ -88,3 +88,39 @@ func TestReadmeShowsTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeNamesTheCodesOfTheDemo keeps its table of codes whole: those of the
+// commands, and those of the file operations, which are kinds of failure in
+// upper case.
+func TestReadmeNamesTheCodesOfTheDemo(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, declaration := range map[string]string{
+		"internal/cli/*.go":                         `\bcode[A-Z]\w* += "(\w+)"`,
+		"internal/deploy/*.go":                      `errs\.Code += "(\w+)"`,
+		"../../plugins/fileops/internal/fault/*.go": `\bKind += "(\w+)"`,
+	} {
+		files, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, name := range files {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(declaration).FindAllStringSubmatch(string(source), -1) {
+				found++
+				if code := strings.ToUpper(m[1]); !strings.Contains(string(text), "`"+code+"`") {
+					t.Errorf("the README does not name %s (%s)", code, name)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("there is no code in %s", pattern)
+		}
+	}
+}
