@@ -1,6 +1,8 @@
 package fileops_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/bridle-go/bridle/plugins/fileops"
@@ -71,6 +73,34 @@ func TestToolsTakeWhatTheHubTakes(t *testing.T) {
 	}
 	if got, failed = call(t, d, "write_file", object{"file_path": "q", "content": nil}); !failed || got["error_field"] != "content" {
 		t.Errorf("content that is null gave %v", got)
+	}
+}
+
+// TestBackupThatIsNoFile proves that a backup whose content or metadata
+// somebody has put a directory in place of is damaged, and that other backups
+// are still found beside it.
+func TestBackupThatIsNoFile(t *testing.T) {
+	d, world := changing(t, fileops.Config{NoApproval: true})
+	spoil := func(file string) {
+		t.Helper()
+		if err := errors.Join(world.Remove(file), world.MakeDir(file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := result(t, d, "backup_file", "a.txt", nil)
+	second := result(t, d, "backup_file", "a.txt", nil)
+	content, _ := second["backup_path"].(string)
+	spoil(content)
+	got, failed := hub(t, d, "rollback_file", "a.txt", object{"backup_id": "last"})
+	if !failed || got["error_kind"] != "backup_corrupt" || got["terminal"] != true {
+		t.Errorf("without its content the backup gave %v", got)
+	}
+	spoil(strings.TrimSuffix(content, ".bak") + ".json")
+	if listed := result(t, d, "list_backups", "a.txt", nil); listed["damaged"] == nil || len(listed["backups"].([]any)) != 1 {
+		t.Errorf("the backups are listed as %v", listed)
+	}
+	if got := result(t, d, "rollback_file", "a.txt", object{"backup_id": "last"}); got["backup_id"] != first["backup_id"] {
+		t.Errorf("the last backup that is whole was not taken: %v", got)
 	}
 }
 

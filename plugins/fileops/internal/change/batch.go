@@ -57,6 +57,7 @@ type StepFunc func(ctx context.Context, b *Batch, index int, s Step) (any, *faul
 // back.
 func (e *Engine) Batch(ctx context.Context, fs vfs.FileSystem, call *tool.Call, a *BatchArgs, do StepFunc) Outcome {
 	res := &BatchResult{Results: []any{}, Total: len(a.Operations), Atomic: a.Atomic}
+	res.Skipped, res.Text = res.Total, "nothing was run"
 	if f := a.check(); f != nil {
 		return Outcome{Result: res, Fault: f}
 	}

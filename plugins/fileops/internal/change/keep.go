@@ -76,7 +76,10 @@ func (s store) Open(ctx context.Context, p string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	in, err := vfs.Open(ctx, s.r.fs, t)
-	if err != nil {
+	switch {
+	case errors.Is(err, errs.NotRegularFile):
+		return nil, fmt.Errorf("%w: %s is no regular file", backup.ErrCorrupt, vfs.DisplayName(p))
+	case err != nil:
 		return nil, known(err)
 	}
 	return struct {
@@ -206,13 +209,22 @@ func (r *run) keep(ctx context.Context, physical string, was *file, root, label 
 		if k.made {
 			r.dropFolder(ctx, k.dir, root)
 		}
-		return nil, backupFault(err)
+		return nil, unkept(err)
 	}
 	if k.SHA256 != was.sha {
 		r.discard(ctx, k, root)
 		return nil, fault.New(fault.HashMismatch, "", fmt.Sprintf("\"%s\" changed while it was being backed up; view it and try again", vfs.DisplayName(physical)))
 	}
 	return k, nil
+}
+
+// unkept tells why a backup could not be made. Where it was to go is at fault
+// then, unless it is the file itself that is gone.
+func unkept(err error) error {
+	if err = backupFault(err); errors.Is(err, errs.NotFound) {
+		return err
+	}
+	return fault.Of(err, "backup_root")
 }
 
 // backupFault tells what went wrong with a backup.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -227,6 +228,8 @@ func (r *run) abandon(ctx context.Context, t *transfer, err error) error {
 		return fault.New(fault.AlreadyExists, "destination_path", fmt.Sprintf("\"%s\" has come into being meanwhile; view it, then retry", t.dst.show))
 	case errors.Is(err, errs.NotFound):
 		return &fault.Fault{Kind: fault.PathNotFound, Field: "source_path", Action: "correct_source_path", Message: err.Error(), Err: err}
+	case errors.Is(err, syscall.ENAMETOOLONG): // the source has its name already
+		return fault.Of(err, "destination_path")
 	}
 	return fault.Of(err, "source_path")
 }

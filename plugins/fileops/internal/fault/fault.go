@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"syscall"
 
 	"github.com/bridle-go/bridle/harness/errs"
 )
@@ -147,6 +148,9 @@ func Of(err error, field string) *Fault {
 		return f
 	}
 	f = &Fault{Kind: kindOf(err), Message: err.Error(), Err: err}
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		f.Kind, f.Field = InvalidArguments, field // the same call could never succeed
+	}
 	switch f.Kind {
 	case PathNotFound, PathOutsideSandbox, NotAFile, NotADirectory, AlreadyExists, NotText, TooLarge:
 		f.Field = field
