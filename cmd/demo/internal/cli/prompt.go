@@ -65,6 +65,8 @@ func (r *running) promptedTurn(ctx context.Context, task string) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case r.discard:
+		return err
 	case err != nil && turn.Err() == nil:
 		// The session is kept, so a turn that failed need not end it all.
 		f := asFailure(ctx, nil, err)

@@ -286,3 +286,19 @@ func TestAnInterruptEndsATaskAndTellsHowToResume(t *testing.T) {
 		t.Errorf("the session has %q, want %q", got, want)
 	}
 }
+
+// TestThePromptEndsWithoutAKey: there is nothing that the person could do at
+// the prompt, and nothing to keep.
+func TestThePromptEndsWithoutAKey(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "")
+	dir := t.TempDir()
+	status, out := at(t, t.Context(), nil, []string{"run", "--model", "anthropic/some", "--cwd", t.TempDir(), "--store", dir},
+		reaction{"›", types("hello")})
+	if status != 1 || !strings.Contains(out, "set the environment variable ANTHROPIC_API_KEY") || strings.Contains(out, "resume:") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "sessions", "*.jsonl"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v stayed behind (%v)", left, err)
+	}
+}

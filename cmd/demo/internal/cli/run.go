@@ -10,7 +10,6 @@ import (
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
-	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/sandbox"
 )
 
@@ -174,18 +173,8 @@ func (a *app) run(ctx context.Context, f runFlags, task string) (err error) {
 		return r.prompt(ctx)
 	}
 	err = r.steeredTurn(ctx, task)
-	if f.resume == "" && wantsKey(err) {
-		r.discard = true
-		return failed(string(errs.CodeOf(err)), "%v; --api-key-env names another variable", err)
-	}
 	r.farewell(ctx)
 	return err
-}
-
-// wantsKey tells that no request was made, for want of a key.
-func wantsKey(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Class == llm.Auth && e.Status == 0
 }
 
 // coded gives an error that has no code one, so that it does not pass for a
@@ -211,6 +200,9 @@ func (r *running) summary() string {
 
 // farewell tells what was used and how to go on.
 func (r *running) farewell(ctx context.Context) {
+	if r.discard {
+		return
+	}
 	if r.flags.json {
 		if ctx.Err() != nil {
 			fmt.Fprintln(r.app.errors, r.resumeLine())

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/bridle-go/bridle/harness"
 	"github.com/bridle-go/bridle/harness/agent"
 	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
@@ -29,7 +29,6 @@ import (
 	"github.com/bridle-go/bridle/plugins/models"
 	"github.com/bridle-go/bridle/plugins/openai"
 	confine "github.com/bridle-go/bridle/plugins/sandbox"
-	"github.com/bridle-go/bridle/testkit/script"
 )
 
 // running is a deployment with an agent at work.
@@ -248,6 +247,10 @@ func (r *running) turn(ctx context.Context, task string) error {
 	r.view.Pause()
 	defer r.view.Resume()
 	switch {
+	case wantsKey(err) && r.flags.script == "":
+		// Nothing was sent. A new session has nothing in it, then.
+		r.discard = r.flags.resume == ""
+		return failed(string(errs.CodeOf(err)), "%v; --api-key-env names another variable", err)
 	case err != nil:
 		return coded(err)
 	case outcome.Reason.Kind != session.EndCompleted:
@@ -258,6 +261,12 @@ func (r *running) turn(ctx context.Context, task string) error {
 		fmt.Fprintf(r.app.out, "\n%s\n", dim(r.app.out, fmt.Sprintf("%s in %v", plural(outcome.Steps, "step"), took)))
 	}
 	return nil
+}
+
+// wantsKey tells that no request was made, for want of a key.
+func wantsKey(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Class == llm.Auth && e.Status == 0
 }
 
 // answer puts a question to whoever sits at the terminal, or to the lines of
@@ -330,41 +339,6 @@ func endpoint(o *deploy.Options, provider string, f runFlags) error {
 	c.Flavour, c.Provider = openai.Compatible, provider
 	o.OpenAI = append(o.OpenAI, c)
 	return nil
-}
-
-// readScript reads a scripted model.
-func readScript(name string) (*script.Model, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fileFailure(err)
-	}
-	defer f.Close()
-	steps, err := script.Parse(f)
-	if err != nil {
-		return nil, failed(codeInvalidScript, "%s: %s; demo run --help shows a script", name, plainly(err))
-	}
-	return script.New(script.Config{Models: []llm.ModelInfo{{
-		Model: "script", InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput},
-	}}}, steps...), nil
-}
-
-// plainly words an error of decoding JSON without the types of the program.
-func plainly(err error) string {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("not JSON at byte %d: %v", syntax.Offset, syntax)
-	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Sprintf("it must be a list of objects, one an answer, and there is a JSON %s", kind.Value)
-	case errors.As(err, &kind):
-		return fmt.Sprintf("%q cannot be a JSON %s", strings.TrimPrefix(kind.Field, "plain."), kind.Value)
-	}
-	text := err.Error()
-	for _, prefix := range []string{"script: ", "json: ", "time: "} {
-		text = strings.TrimPrefix(text, prefix)
-	}
-	return text
 }
 
 // sameDirectory reports whether two paths name one directory.
