@@ -117,7 +117,7 @@ func toSend(a *change.BatchArgs, index int, correct map[string]any) []any {
 		case i == index:
 			list = append(list, correct)
 		case a.Atomic || i > index:
-			list = append(list, fields(s))
+			list = append(list, s.Given)
 		}
 	}
 	return list
@@ -136,11 +136,11 @@ func stepField(index int, field string) string {
 // failure, whose field is the one of the operation as the batch has it, comes a
 // call of that operation that would do.
 func (r *request) step(ctx context.Context, b *change.Batch, index int, s change.Step) (any, *failure, map[string]any) {
-	given := map[string]any{"operation": s.Operation}
-	if s.Path != nil {
-		given["path"] = *s.Path
-	}
+	given := s.Given
 	fail := func(op *operation, res result, args map[string]any, f *failure) (any, *failure, map[string]any) {
+		if op != nil {
+			f = op.inHub(f)
+		}
 		told, correct := *f, map[string]any(nil)
 		if op != nil {
 			told.Field, correct = op.hubField(f.Field, given), op.hubCall(op.corrected(args, f))
@@ -148,17 +148,15 @@ func (r *request) step(ctx context.Context, b *change.Batch, index int, s change
 		m := r.failedHub(s.Operation, res, f, stepField(index, told.Field), correct, f.Kind == fault.OperationNotEnabled || f.Kind == fault.InvalidOperation).body
 		return m, &told, correct
 	}
-	if len(s.Config) > 0 && string(s.Config) != "null" {
-		config, err := parseObject(s.Config)
-		if err != nil {
-			return fail(nil, nil, nil, badArgument("config", "config of operation %d must be a JSON object", index))
-		}
-		given["config"] = config
-	}
 	op := operationNamed(s.Operation)
 	switch {
 	case op == nil:
-		return fail(nil, nil, nil, refuse(fault.InvalidOperation, "operation", "there is no operation %q", s.Operation))
+		f, best := r.noOperation(given)
+		if best == nil || best.name == "batch_file_ops" {
+			return fail(nil, nil, nil, f)
+		}
+		args, _ := best.merge(given)
+		return fail(best, nil, args, f)
 	case op.name == "batch_file_ops": // by name: the table refers to this function
 		return fail(nil, nil, nil, refuse(fault.InvalidOperation, "operation", "a batch cannot hold a batch"))
 	case !r.cfg.allows(op.enable):

@@ -215,7 +215,7 @@ func TestFailures(t *testing.T) {
 		{"below a file", object{"operation": "view_file", "path": "a.txt/x"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", "a.txt/x", false},
 		{"binary", object{"operation": "view_file", "path": "bin.dat"}, "not_text", false, "retry_after_correction", "use_file_info", "path", "not a UTF-8", false},
 		{"other encoding", object{"operation": "view_file", "path": "latin.txt"}, "not_text", false, "retry_after_correction", "use_file_info", "path", "not a UTF-8", false},
-		{"empty path", object{"operation": "file_tree", "path": ""}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "path", "root_path", true},
+		{"empty path", object{"operation": "file_tree", "path": ""}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "path", "path must name", true},
 		{"missing argument", object{"operation": "search_files", "path": "."}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "config.query", "query", true},
 		{"unknown argument", object{"operation": "view_file", "path": "a.txt", "config": object{"start_lin": 1}}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "config.start_lin", `did you mean "start_line"`, true},
 		{"wrong type", object{"operation": "view_file", "path": "a.txt", "config": object{"start_line": "2", "end_line": 2}}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "config.start_line", "whole number", true},

@@ -312,10 +312,10 @@ func (o *ops) hub() tool.Definition {
 
 // dispatch finds the operation of a call of the hub and has it performed.
 func (o *ops) dispatch(given map[string]any, perform func(*operation, map[string]any) (result, *failure)) value {
-	name, isText := given["operation"].(string)
+	name, _ := given["operation"].(string)
 	op := operationNamed(name)
 	if op == nil {
-		return o.unknown(name, isText || given["operation"] == nil, given)
+		return o.unknown(name, given)
 	}
 	if !o.cfg.allows(op.enable) {
 		f := refuse(fault.OperationNotEnabled, "operation", "the operation %s is not enabled here", name)
@@ -327,6 +327,7 @@ func (o *ops) dispatch(given map[string]any, perform func(*operation, map[string
 		if res, f = perform(op, args); f == nil {
 			return value{body: o.success(op, res)}
 		}
+		f = op.inHub(f)
 	}
 	return o.failedHub(name, res, f, op.hubField(f.Field, given), op.hubCall(op.corrected(args, f)), false)
 }
@@ -354,24 +355,40 @@ func besides(res result) map[string]any {
 }
 
 // unknown answers a call of an operation that there is not.
-func (o *ops) unknown(name string, isText bool, given map[string]any) value {
-	enabled, _ := o.enabled()
-	msg := fmt.Sprintf("there is no operation %q", name)
-	switch {
-	case !isText:
-		msg = "operation must be a string; name one of enabled_operations"
-	case name == "":
-		msg = "operation is empty; name one of enabled_operations"
-	}
-	f := refuse(fault.InvalidOperation, "operation", "%s", msg)
+func (o *ops) unknown(name string, given map[string]any) value {
+	f, op := o.noOperation(given)
 	var correct map[string]any
-	if best := near.Miss(name, enabled); best != "" {
-		f.Message += fmt.Sprintf("; did you mean %q?", best)
-		op := operationNamed(best)
+	if op != nil {
 		args, _ := op.merge(given)
 		correct = op.hubCall(op.corrected(args, f))
 	}
 	return o.failedHub(name, nil, f, f.Field, correct, true)
+}
+
+// noOperation is the failure of a call that names no operation there is, and
+// the one that was probably meant, or nil.
+func (o *ops) noOperation(given map[string]any) (*failure, *operation) {
+	enabled, _ := o.enabled()
+	name, isText := given["operation"].(string)
+	switch {
+	case !isText && given["operation"] != nil:
+		return refuse(fault.InvalidOperation, "operation", "operation must be a string; name one of enabled_operations"), nil
+	case name == "":
+		f := refuse(fault.InvalidOperation, "operation", "operation is empty; name one of enabled_operations")
+		for _, other := range sortedKeys(given) {
+			if text, ok := given[other].(string); ok && meant(other, []string{"operation"}) != "" && slices.Contains(enabled, text) {
+				f.Message = fmt.Sprintf("operation is missing; did you mean it by %q?", other)
+				return f, operationNamed(text)
+			}
+		}
+		return f, nil
+	}
+	f := refuse(fault.InvalidOperation, "operation", "there is no operation %q", name)
+	if best := near.Miss(name, enabled); best != "" {
+		f.Message += fmt.Sprintf("; did you mean %q?", best)
+		return f, operationNamed(best)
+	}
+	return f, nil
 }
 
 func (o *ops) enabled() (on, off []string) {

@@ -1,6 +1,9 @@
 package fileops
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // merge puts the hub's path and config together to the operation's arguments.
 // With a failure they are what can be kept of the caller's.
@@ -20,6 +23,13 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 	if given["config"] != nil && !ok {
 		note(badArgument("config", "config must be a JSON object, not a string with one"))
 	}
+	if given["config"] == nil {
+		if other := configStandIn(given); other != "" {
+			note(badArgument(other, "the hub takes operation, path and config, not %q; did you mean %q?", other, "config"))
+			config, _ = given[other].(map[string]any)
+			given = leaving(given, other)
+		}
+	}
 	for k, v := range config {
 		args[k] = v
 	}
@@ -38,8 +48,10 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 			note(badArgument(k, "the hub takes %s as path", k))
 		default:
 			if op.field(k) == nil {
-				note(badArgument(k, "the hub takes operation, path and config, and %s has no argument %q", op.name, k))
-				continue
+				f := op.unknownArgument(k)
+				f.Message = "the hub takes operation, path and config, and " + f.Message
+				note(f)
+				break
 			}
 			note(badArgument(k, "%s belongs into config", k))
 		}
@@ -66,6 +78,37 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 	return args, problem
 }
 
+// configStandIn finds an object that was probably meant to be config, or "".
+func configStandIn(given map[string]any) string {
+	for _, name := range sortedKeys(given) {
+		if _, isObject := given[name].(map[string]any); isObject && meant(name, []string{"config"}) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func leaving(given map[string]any, name string) map[string]any {
+	rest := maps.Clone(given)
+	delete(rest, name)
+	return rest
+}
+
+// inHub has a failure speak of the hub's path.
+func (op *operation) inHub(f *failure) *failure {
+	if op.path == "" || f.Field != op.path {
+		return f
+	}
+	for _, prefix := range []string{op.name + " needs ", ""} {
+		if rest, ok := strings.CutPrefix(f.Message, prefix+op.path+" "); ok {
+			told := *f
+			told.Message = prefix + "path " + rest
+			return &told
+		}
+	}
+	return f
+}
+
 // hubField is where the caller of the hub finds an argument.
 func (op *operation) hubField(field string, given map[string]any) string {
 	config, _ := given["config"].(map[string]any)
@@ -73,7 +116,7 @@ func (op *operation) hubField(field string, given map[string]any) string {
 	_, inConfig := config[name]
 	_, beside := given[name]
 	switch {
-	case field == "" || field == "config":
+	case field == "" || field == "config" || field == "operation":
 		return field
 	case inConfig && (field == op.path || !beside):
 		return "config." + field

@@ -41,7 +41,9 @@ var otherNames = map[string][]string{
 	"contents": {"content"}, "data": {"content"}, "destination": {"destination_path"}, "dest": {"destination_path"},
 	"to": {"destination_path"}, "target": {"destination_path"}, "source": {"source_path"}, "src": {"source_path"},
 	"from": {"source_path"}, "arguments": {"config"}, "args": {"config"}, "params": {"config"}, "parameters": {"config"},
-	"input": {"config"},
+	"input": {"config"}, "options": {"config"},
+	"op": {"operation"}, "tool": {"operation"}, "action": {"operation"}, "command": {"operation"}, "name": {"operation"},
+	"operation": {"op"},
 }
 
 // meant is the one of names that somebody who wrote another probably meant, or

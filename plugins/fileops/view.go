@@ -136,7 +136,7 @@ func runView(ctx context.Context, r *request) (result, error) {
 		}
 		return nil, err
 	}
-	err = vfs.Observed.Send(ctx, r.Bus, vfs.Observation{Target: t, Version: version, Actor: r.call,
+	err = vfs.Observed.Send(ctx, r.Bus, vfs.Observation{Target: t, Version: version, Actor: r.call, Size: v.TotalBytes,
 		First: v.StartLine, Last: v.EndLine, TotalLines: v.TotalLines})
 	if err != nil {
 		return nil, err

@@ -181,6 +181,30 @@ type Step struct {
 	Operation string          `json:"operation"`
 	Path      *string         `json:"path,omitempty"`
 	Config    json.RawMessage `json:"config,omitempty"`
+	// Given is all that the caller sent, whatever its names and types.
+	Given map[string]any `json:"-"`
+}
+
+// UnmarshalJSON takes any object: what is wrong with it is told when its turn
+// comes.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	*s = Step{}
+	if err := dec.Decode(&s.Given); err != nil {
+		return err
+	}
+	s.Operation, _ = s.Given["operation"].(string)
+	if path, ok := s.Given["path"].(string); ok {
+		s.Path = &path
+	}
+	config, ok := s.Given["config"]
+	if !ok {
+		return nil
+	}
+	var err error
+	s.Config, err = json.Marshal(config)
+	return err
 }
 
 // NewArgs returns a pointer to the zero arguments of an operation, or nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -47,7 +48,7 @@ func (r *run) edit(ctx context.Context, a *EditArgs) (*EditResult, error) {
 	})
 	if err != nil {
 		res.TotalLinesBefore = new(lines(was.data))
-		return res, res.failed(p, err)
+		return res, res.failed(p, a, replacements, err)
 	}
 	res.AppliedCount, res.ReplacementOccurrences, res.MatchMode = new(len(replacements)), &done.Occurrences, done.Mode
 	res.UsedConfusableFallback = new(done.Mode == match.ConfusableNormalized)
@@ -119,7 +120,7 @@ func bounded(n *int, def, most int) int {
 }
 
 // failed turns what the engine says into diagnostics and a fault.
-func (e *EditResult) failed(p *place, err error) error {
+func (e *EditResult) failed(p *place, a *EditArgs, all []match.Replacement, err error) error {
 	var f *match.Failure
 	if !errors.As(err, &f) {
 		return err
@@ -136,9 +137,64 @@ func (e *EditResult) failed(p *place, err error) error {
 	out := fault.New(fault.Kind(f.Kind), field, fmt.Sprintf("%s; \"%s\" is unchanged", f.Error(), p.show))
 	if f.Kind == match.NoMatch || f.Kind == match.Ambiguous || f.Kind == match.AmbiguousWhitespace {
 		out.Err = err
+		out.Call = a.better(all, f)
 	}
 	if f.Kind == match.Ambiguous {
 		out.Message += "; add surrounding context to old_content, or set replace_all to replace every place"
 	}
 	return out
+}
+
+// likeEnough is the similarity from which on a place is taken for the one that
+// was meant.
+const likeEnough = 0.9
+
+// better is what to send instead of a call whose text was not found, or at
+// several places, where that is known; else nil.
+func (a *EditArgs) better(all []match.Replacement, f *match.Failure) map[string]any {
+	switch {
+	case f.Kind == match.Ambiguous:
+		return map[string]any{"replace_all": true}
+	case f.Kind != match.NoMatch:
+		return nil
+	case f.Try != "":
+		return map[string]any{f.Try: true}
+	}
+	near := ""
+	for _, c := range f.Candidates {
+		if c.Similarity < likeEnough {
+			continue
+		}
+		if near != "" || c.Rivaled {
+			return nil // which of them was meant is not known
+		}
+		near = c.Text
+	}
+	old := all[f.Index].Old
+	if near == "" || strings.Count(strings.TrimSuffix(old, "\n"), "\n") != strings.Count(near, "\n") || strings.HasSuffix(near, "…") {
+		return nil
+	}
+	// A candidate is of whole lines; what the caller has left out of them stays.
+	if strings.TrimLeft(old, " \t") == old {
+		near = strings.TrimLeft(near, " \t")
+	}
+	if strings.HasSuffix(old, "\n") {
+		near += "\n"
+	}
+	if near == old || near == all[f.Index].New {
+		return nil
+	}
+	list := make([]Replacement, len(all))
+	for i, r := range all {
+		list[i] = Replacement{OldContent: r.Old, NewContent: r.New}
+	}
+	list[f.Index].OldContent = near
+	if a.ReplacementsJSON != nil && *a.ReplacementsJSON != "" {
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil
+		}
+		return map[string]any{"replacements_json": string(text)}
+	}
+	return map[string]any{"replacements": list}
 }

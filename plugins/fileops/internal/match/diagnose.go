@@ -11,35 +11,36 @@ import (
 // the most similar places. Line numbers are those of the file as it is.
 func (e *engine) noMatch(index int, r Replacement) error {
 	f := &Failure{Kind: NoMatch, Index: index, Message: "old_content was not found"}
-	f.Hint = e.hint(index, r)
+	f.Hint, f.Try = e.hint(index, r)
 	f.Candidates = similar(e.before, r.Old, e.options.MaxCandidates)
 	return f
 }
 
-func (e *engine) hint(index int, r Replacement) string {
+// hint says what would help, and the argument that would do it.
+func (e *engine) hint(index int, r Replacement) (hint, try string) {
 	original := engine{before: e.before, counts: e.byteCounts(), text: e.before, lf: bytes.IndexByte(e.before, '\r') < 0}
 	at := func(found []Range) int { return lineTable(e.before).line(found[0].Start) }
 	if index > 0 {
 		if found := original.exact(r.Old); len(found) > 0 {
-			return fmt.Sprintf("the file has it on line %d, but an earlier replacement of this call changes that text", at(found))
+			return fmt.Sprintf("the file has it on line %d, but an earlier replacement of this call changes that text", at(found)), ""
 		}
 	}
 	if !e.options.IgnoreWhitespace {
 		if found := e.loose(r.Old, true, false).all(e.before); len(found) == 1 {
-			return fmt.Sprintf("line %d differs from it in blanks only: copy the text from there, or set ignore_whitespace", at(found))
+			return fmt.Sprintf("line %d differs from it in blanks only: copy the text from there, or set ignore_whitespace", at(found)), "ignore_whitespace"
 		}
 	}
 	if !e.options.ConfusableFallback {
 		if found := e.loose(r.Old, false, true).all(e.before); len(found) > 0 {
-			return fmt.Sprintf("line %d differs from it in characters that look alike (quotes, dashes, spaces): copy the text from there, or set confusable_fallback", at(found))
+			return fmt.Sprintf("line %d differs from it in characters that look alike (quotes, dashes, spaces): copy the text from there, or set confusable_fallback", at(found)), "confusable_fallback"
 		}
 	}
 	if len(bytes.TrimSpace([]byte(r.New))) >= minTelling && r.New != r.Old {
 		if found := original.exact(r.New); len(found) > 0 {
-			return fmt.Sprintf("new_content is already there on line %d", at(found))
+			return fmt.Sprintf("new_content is already there on line %d", at(found)), ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // minTelling is the length below which finding the new text says nothing.

@@ -94,6 +94,9 @@ type Failure struct {
 	Count int
 	// Hint says what would help, where that is known.
 	Hint string
+	// Try is the option, by its argument's name, with which a text that was not
+	// found would be; "" for none.
+	Try string
 	// Candidates are the most similar places of a text that was not found,
 	// or the first places of an ambiguous one.
 	Candidates []Candidate

@@ -20,7 +20,13 @@ type Candidate struct {
 	Similarity float64 `json:"similarity"`
 	// Text is the place, cut after maxExcerpt characters.
 	Text string `json:"text"`
+	// Rivaled tells that another place of as many lines, overlapping this one or
+	// next to it, is nearly as similar and not listed.
+	Rivaled bool `json:"-"`
 }
+
+// rivalry is the similarity that a rival lacks at most.
+const rivalry = 0.1
 
 const (
 	// maxExcerpt bounds the text of a candidate, in characters.
@@ -71,6 +77,7 @@ func similar(text []byte, old string, limit int) []Candidate {
 // refine compares the windows about w and returns the best of them.
 func refine(text []byte, units []unit, needle *profile, w, height int) Candidate {
 	var c Candidate
+	level := map[int]float64{} // by the first of as many lines as the text has
 	for h := height; h <= height+1; h++ {
 		for from := max(w-1, 0); from <= min(w+1, len(units)-1); from++ {
 			first, last := units[from], units[min(from+h, len(units))-1]
@@ -79,10 +86,16 @@ func refine(text []byte, units []unit, needle *profile, w, height int) Candidate
 			}
 			place := text[first.start:last.end]
 			s := needle.similarity(newProfile(clip(string(place), 2*maxNeedle)))
-			if s = math.Round(s*1000) / 1000; s > c.Similarity {
+			if s = math.Round(s*1000) / 1000; h == height {
+				level[first.line] = max(level[first.line], s)
+			}
+			if s > c.Similarity {
 				c = Candidate{StartLine: first.line, EndLine: last.line, Similarity: s, Text: excerpt(place)}
 			}
 		}
+	}
+	for line, s := range level {
+		c.Rivaled = c.Rivaled || line != c.StartLine && s > c.Similarity-rivalry
 	}
 	return c
 }
