@@ -132,8 +132,16 @@ func (a *app) operationFailure(v hubValue, op fileops.Operation, flags *opsFlags
 // withFlags puts flags in the place of the arguments that a message names.
 func withFlags(message string, op fileops.Operation) string {
 	for _, arg := range op.Arguments {
-		if arg.Name == op.Path || !strings.Contains(arg.Name, "_") {
-			continue // a plain word may be just that
+		if arg.Name == op.Path {
+			continue
+		}
+		if !strings.Contains(arg.Name, "_") {
+			// A plain word may be just that elsewhere.
+			message = strings.Replace(message, op.Name+" needs "+arg.Name+" ", op.Name+" needs --"+arg.Name+" ", 1)
+			if strings.HasPrefix(message, arg.Name+" must ") {
+				message = "--" + message
+			}
+			continue
 		}
 		name := regexp.MustCompile(`\b` + regexp.QuoteMeta(arg.Name) + `\b`)
 		message = name.ReplaceAllLiteralString(message, "--"+strings.ReplaceAll(arg.Name, "_", "-"))

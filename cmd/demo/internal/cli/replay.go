@@ -33,7 +33,8 @@ holds a log as session.jsonl, and in workspace/
 the files as they were when the session began; --workspace names another
 directory for them. The files are copied to a scratch directory that is removed
 afterwards: nothing that you name is changed. Without files, the session begins
-in an empty directory.
+in an empty directory. The store keeps no files, so that a session of it wants
+--workspace, too, when it read any.
 
 Calls of tools that the demo does not have cannot be made again: their recorded
 results stand for them, and they are told of as skipped.

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // deploy is the deployment of the golden file, which stays the same when the
-// default deployment grows.
+// basic deployment grows.
 func deploy(ctx context.Context, dir string, model plug.Plugin) (*harness.Deployment, error) {
 	return harness.Compose(ctx, models.Plugin(models.Config{}), model,
 		fslocal.Plugin(fslocal.Config{Cwd: dir}), fspolicy.Plugin(fspolicy.Config{}), toolfs.Plugin(toolfs.Config{}))
