@@ -1,11 +1,16 @@
 package fileops_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/bridle-go/bridle/harness/approval"
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/plugins/approve"
 	"github.com/bridle-go/bridle/plugins/fileops"
+	"github.com/bridle-go/bridle/testkit/memfs"
 )
 
 // TestFailuresBeforeThePathIsKnown proves that a change refused before its
@@ -101,6 +106,50 @@ func TestBackupThatIsNoFile(t *testing.T) {
 	}
 	if got := result(t, d, "rollback_file", "a.txt", object{"backup_id": "last"}); got["backup_id"] != first["backup_id"] {
 		t.Errorf("the last backup that is whole was not taken: %v", got)
+	}
+}
+
+// TestBatchMeetsSomebodyElse proves that an atomic batch whose step is refused,
+// because somebody else changed the file meanwhile, is taken back as a whole:
+// what the other wrote is no change of the batch that could not be undone.
+func TestBatchMeetsSomebodyElse(t *testing.T) {
+	for _, op := range []string{"edit_file", "rollback_file"} {
+		t.Run(op, func(t *testing.T) {
+			var world memfs.World
+			meddle := approve.Answerer("answers", func(_ context.Context, q approval.Question, _ event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
+				if strings.Contains(q.Reason, op+" ") {
+					return approval.AllowedOnce, world.Put("a.txt", []byte("somebody else's\n"))
+				}
+				return approval.AllowedOnce, nil
+			})
+			d, w := changing(t, fileops.Config{}, approve.Plugin(approve.Config{}), meddle)
+			a, _ := agentIn(t)
+			world = w
+			config := object{"replacements": []any{object{"old_content": "alpha", "new_content": "beta"}}, "create_backup": false}
+			if op == "rollback_file" {
+				config = object{"backup_id": callAs(t, d, a, fileops.HubName, object{"operation": "backup_file", "path": "a.txt"})["result"].(object)["backup_id"]}
+			}
+			got := callAs(t, d, a, fileops.HubName, object{"operation": "batch_file_ops", "config": object{"atomic": true, "operations": []any{
+				object{"operation": "write_file", "path": "n.txt", "config": object{"content": "1"}},
+				object{"operation": op, "path": "a.txt", "config": config},
+			}}})
+			if got["error_kind"] != "hash_mismatch" {
+				t.Fatalf("the batch gave %v", got)
+			}
+			if known := got["result"].(object); known["rolled_back"] != true {
+				t.Errorf("rolled_back is %v: %v", known["rolled_back"], got["error"])
+			}
+			if data, err := world.Get("a.txt"); err != nil || string(data) != "somebody else's\n" {
+				t.Errorf("a.txt holds %q (%v)", data, err)
+			}
+			if _, err := world.Get("n.txt"); err == nil {
+				t.Error("n.txt was not taken back")
+			}
+			names, err := world.Names(".fileops-backups")
+			if op == "edit_file" && err == nil {
+				t.Errorf("the backups %v are left over", names)
+			}
+		})
 	}
 }
 

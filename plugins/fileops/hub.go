@@ -199,7 +199,8 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 	}
 	fs, release, err := o.FS.Acquire()
 	if err != nil {
-		return nil, fault.Of(err, "")
+		// How the deployment is built is nothing to a model.
+		return nil, &failure{Kind: fault.IOError, Err: err, Message: "no filesystem is available just now; try again, or ask the user"}
 	}
 	defer release()
 	if !op.changes {

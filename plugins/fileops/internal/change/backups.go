@@ -211,7 +211,7 @@ func (r *run) rollbackLarge(ctx context.Context, p *place, was *file, m backup.M
 	err = r.putBack(ctx, m, p.t, was.exists, guard)
 	now, verr := r.look(ctx, p)
 	if err != nil && (verr != nil || now.sha != m.SHA256) {
-		if verr == nil && now.sha == was.sha {
+		if guarded(err) || verr == nil && now.sha == was.sha {
 			r.unnote(ctx)
 			r.discard(ctx, k, root)
 		}

@@ -200,11 +200,11 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 	now, verr := r.look(ctx, c.p)
 	if err != nil && (verr != nil || !now.exists || now.sha != sha || c.was.exists && c.was.sha == sha) {
 		// It was not done; what was made for it goes, unless that is not known.
-		if verr == nil && now.exists == c.was.exists && now.sha == c.was.sha {
+		if guarded(err) || verr == nil && now.exists == c.was.exists && now.sha == c.was.sha {
 			r.unnote(ctx)
 			r.discard(ctx, k, root)
 		}
-		if errors.Is(err, errs.StaleVersion) || errors.Is(err, errs.NotObserved) {
+		if guarded(err) {
 			return none, r.stale(ctx, c.p, err)
 		}
 		return none, fault.Of(err, c.p.field)
@@ -231,6 +231,12 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 		out.VerificationError = err.Error()
 	}
 	return r.finish(out), nil
+}
+
+// guarded reports whether the guard of a change has refused it. Nothing was
+// written then, whatever somebody else has put there.
+func guarded(err error) bool {
+	return errors.Is(err, errs.StaleVersion) || errors.Is(err, errs.NotObserved)
 }
 
 func orEmpty(f *file) *file {

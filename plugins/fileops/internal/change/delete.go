@@ -2,11 +2,9 @@ package change
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bridle-go/bridle/harness/approval"
-	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -70,7 +68,7 @@ func (r *run) delete(ctx context.Context, a *DeleteArgs) (*DeleteResult, error) 
 			r.unnote(ctx)
 			r.discard(ctx, k, root)
 		}
-		if errors.Is(err, errs.StaleVersion) || errors.Is(err, errs.NotObserved) {
+		if guarded(err) {
 			return res, r.stale(ctx, p, err)
 		}
 		return res, fault.Of(err, p.field)

@@ -1,12 +1,18 @@
 package change_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bridle-go/bridle/harness/event"
+	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 )
@@ -58,5 +64,44 @@ func TestJournalsOfOthers(t *testing.T) {
 				t.Errorf("%+v", found[0])
 			}
 		})
+	}
+}
+
+// TestRecoveryIsTold proves that the session whose call was interrupted learns
+// what is there now, and that another one, which has not seen it, does not.
+func TestRecoveryIsTold(t *testing.T) {
+	host, err := os.Hostname()
+	must(t, err)
+	const id = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	for _, mine := range []bool{true, false} {
+		w := newWorld(t, "memfs", tree{"made": "hi\n"})
+		call, s := inSession(t, w.root)
+		owner := "another"
+		if mine {
+			owner = s.ID()
+		}
+		w.put(tree{backup.Folder + "/journal-" + id + ".json": fmt.Sprintf(`{"version":1,"id":"%s","operation":"batch_file_ops","session":%q,
+			"owner":{"pid":2147483646,"host":%q},"created":"2026-01-02T03:04:05Z",
+			"records":[{"path":"%s/made","before":{"type":"absent"},"after":{"type":"file","sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}}]}`,
+			id, owner, host, w.root)})
+		bus, scope := new(event.Bus), plug.NewScope("test")
+		var told []string
+		vfs.Observed.On(bus, scope, func(_ context.Context, o vfs.Observation) error {
+			told = append(told, fmt.Sprintf("%s absent=%v", o.Target.Path, o.Absent))
+			return nil
+		})
+		found, err := New(Config{SandboxRoot: w.root}, bus, nil, nil).Recover(t.Context(), w.fs, call)
+		must(t, err)
+		if len(found) != 1 || len(found[0].Undone) != 1 {
+			t.Fatalf("%+v", found)
+		}
+		var want []string
+		if mine {
+			want = []string{w.root + "/made absent=true"}
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("its own call: %v (-want +got):\n%s", mine, diff)
+		}
+		must(t, scope.Close())
 	}
 }
