@@ -249,7 +249,11 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 	}
 	if needed := alternatives[op.name]; needed != nil &&
 		!slices.ContainsFunc(needed, func(name string) bool { _, ok := out[name]; return ok }) {
-		out[needed[0]] = op.field(needed[0]).example
+		f := op.field(needed[0])
+		out[f.name] = f.example
+		if one, ok := f.gathered(op, given); ok {
+			out[f.name] = []any{one}
+		}
 	}
 	return out
 }

@@ -89,9 +89,44 @@ func (op *operation) standIn(f *field, given map[string]any) string {
 func (op *operation) unknownArgument(name string) *failure {
 	msg := fmt.Sprintf("%s has no argument %q", op.name, name)
 	if best := op.meant(name); best != "" {
-		msg += fmt.Sprintf("; did you mean %q?", best)
+		return badArgument(name, "%s; did you mean %q?", msg, best)
+	}
+	for i := range op.fields {
+		f := &op.fields[i]
+		if best := meant(name, f.memberNames()); best != "" {
+			return badArgument(name, "%s; did you mean %s of an object in %s?", msg, best, f.name)
+		}
 	}
 	return badArgument(name, "%s", msg)
+}
+
+func (f *field) memberNames() []string {
+	names := make([]string, len(f.members))
+	for i, m := range f.members {
+		names[i] = m.name
+	}
+	return names
+}
+
+// gathered is an object for f whose members stand among the arguments
+// themselves, as those of a tool that makes one change have them.
+func (f *field) gathered(op *operation, given map[string]any) (map[string]any, bool) {
+	stray := map[string]any{}
+	for name, v := range given {
+		if op.field(name) == nil {
+			stray[name] = v
+		}
+	}
+	if len(stray) == 0 || f.members == nil {
+		return nil, false
+	}
+	names := f.memberNames()
+	for _, m := range f.members {
+		if m.required && !slices.ContainsFunc(sortedKeys(stray), func(name string) bool { return meant(name, names) == m.name }) {
+			return nil, false
+		}
+	}
+	return f.repairedObject(stray), true
 }
 
 // elements are the objects of a value that f takes, whose members are known:
@@ -130,10 +165,7 @@ func (f *field) checkMembers(op *operation, value any) *failure {
 }
 
 func (f *field) checkObject(op *operation, at string, o map[string]any) *failure {
-	var names []string
-	for _, m := range f.members {
-		names = append(names, m.name)
-	}
+	names := f.memberNames()
 	for _, name := range sortedKeys(o) {
 		if slices.Contains(names, name) {
 			continue
@@ -209,10 +241,7 @@ func (f *field) foreign(value any) bool {
 }
 
 func (f *field) repairedObject(o map[string]any) map[string]any {
-	var names []string
-	for _, m := range f.members {
-		names = append(names, m.name)
-	}
+	names := f.memberNames()
 	out := map[string]any{}
 	for _, m := range f.members {
 		v, there := o[m.name]

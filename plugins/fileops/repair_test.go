@@ -64,6 +64,8 @@ func TestMeantArguments(t *testing.T) {
 		{"only old_string", "edit_file", edit(object{"old_string": "alpha", "new_content": "b"}), "config.replacements[0].old_string", "did you mean old_content?", fixed(good)},
 		{"old_string in JSON", "edit_file", object{"replacements_json": `[{"old_string":"alpha","new_content":"b"}]`}, "config.replacements_json[0].old_string", "did you mean old_content?",
 			fixed(object{"replacements_json": `[{"new_content":"b","old_content":"alpha"}]`})},
+		{"no list", "edit_file", object{"old_string": "alpha", "new_string": "b"}, "config.new_string", "did you mean new_content of an object in replacements?", fixed(good)},
+		{"half of it", "edit_file", object{"old_content": "alpha"}, "config.old_content", "did you mean old_content of an object in replacements?", nil},
 		{"an option within", "edit_file", edit(object{"old_content": "alpha", "new_content": "b", "replace_all": true}), "config.replacements[0].replace_all", "beside replacements", fixed(good)},
 		{"nothing new", "edit_file", edit(object{"old_content": "alpha"}), "config.replacements[0].new_content", "needs new_content", nil},
 		{"a number", "edit_file", edit(object{"old_content": "alpha", "new_content": 5}), "config.replacements[0].new_content", "must be a string", nil},

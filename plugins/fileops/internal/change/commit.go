@@ -127,7 +127,7 @@ func (r *run) ask(ctx context.Context, p *place, req approval.Request) error {
 	if err != nil {
 		// That a service is missing is nothing to a model; whom to turn to is.
 		return &fault.Fault{Kind: fault.ApprovalDenied, Err: approval.Refusal(approval.Unavailable, req.Reason, err),
-			Message: fmt.Sprintf("%s: changes need approval here and nobody can give it; nothing was done; ask the user", req.Reason)}
+			Message: fmt.Sprintf("changes need approval here and nobody can give it; nothing was done (%s); ask the user", req.Reason)}
 	}
 	if p.sensitive != "" {
 		req.Reason += "; the path " + p.sensitive
