@@ -10,7 +10,7 @@ import (
 // to and breaks the nesting of turns and steps; both are checked.
 type unnumbered struct {
 	turn, step int
-	chunks     []int64 // of the open answer
+	chunks     []int64            // of the open answer
 	asked      map[string]int     // how often the answer has each id
 	calls      map[string][]int64 // without a result
 }
