@@ -31,7 +31,7 @@ func Example_agent() {
 		log.Fatal(err)
 	}
 	defer d.Stop(ctx)
-	s, err := session.NewMemory(session.Header{Cwd: "/work"}, session.Config{})
+	s, err := session.NewMemory(session.Header{Cwd: "/project"}, session.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

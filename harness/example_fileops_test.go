@@ -19,7 +19,7 @@ import (
 // notesOnly allows changes of the notes, and leaves every other question to
 // the answerers after it; when nobody answers, the change is refused.
 func notesOnly(ctx context.Context, q approval.Question, next event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
-	if strings.HasPrefix(q.Path, "/work/notes/") {
+	if strings.HasPrefix(q.Path, "/project/notes/") {
 		return approval.AllowedOnce, nil
 	}
 	return next(ctx, q)
@@ -27,14 +27,14 @@ func notesOnly(ctx context.Context, q approval.Question, next event.Next[approva
 
 func Example_fileOperations() {
 	ctx := context.Background()
-	d, err := harness.Compose(ctx, memfs.Plugin(memfs.Config{Cwd: "/work"}),
+	d, err := harness.Compose(ctx, memfs.Plugin(memfs.Config{Cwd: "/project"}),
 		fileops.Plugin(fileops.Config{}), // NoApproval: true would ask nobody
 		approve.Plugin(approve.Config{}), approve.Answerer("notes-only", notesOnly))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer d.Stop(ctx)
-	s, err := session.NewMemory(session.Header{Cwd: "/work"}, session.Config{})
+	s, err := session.NewMemory(session.Header{Cwd: "/project"}, session.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -82,6 +82,6 @@ func Example_plugin() {
 	}
 	// Output:
 	// 4 words
-	// Error: cannot read "/work/novel.txt": not found
+	// Error: cannot read "/project/novel.txt": not found
 	// Error: invalid arguments for count_words: file_path must be a string, not a number
 }

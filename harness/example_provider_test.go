@@ -44,21 +44,21 @@ func (p AtRoot) Plugin() plug.Plugin {
 // TestAtRoot tries every promise of the contract.
 func TestAtRoot(t *testing.T) {
 	vfstest.Run(t, func(t testing.TB) vfstest.World {
-		files, err := memfs.New(memfs.Config{Cwd: "/work"})
+		files, err := memfs.New(memfs.Config{Cwd: "/project"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return vfstest.World{FS: AtRoot{files, "/work"}, Dir: "/work"}
+		return vfstest.World{FS: AtRoot{files, "/project"}, Dir: "/project"}
 	})
 }
 
 // TestAtRootPath tries what it adds.
 func TestAtRootPath(t *testing.T) {
-	files, err := memfs.New(memfs.Config{Cwd: "/work", Files: map[string]string{"go.mod": "module x\n"}})
+	files, err := memfs.New(memfs.Config{Cwd: "/project", Files: map[string]string{"go.mod": "module x\n"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := testkit.Compose(t, AtRoot{files, "/work"}.Plugin(), WordCount())
+	d := testkit.Compose(t, AtRoot{files, "/project"}.Plugin(), WordCount())
 	r := testkit.MustCall(t, d, testkit.Agent(t, "/elsewhere"), "count_words", map[string]any{"file_path": "@/go.mod"})
 	if got, want := r.Text(), "2 words"; got != want {
 		t.Errorf("got %q, want %q", got, want)

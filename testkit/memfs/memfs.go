@@ -29,7 +29,7 @@ import (
 )
 
 // DefaultCwd is the default of [Config.Cwd].
-const DefaultCwd = "/work"
+const DefaultCwd = "/project"
 
 // Config configures a provider. Its zero value works.
 type Config struct {

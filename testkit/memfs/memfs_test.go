@@ -225,5 +225,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// FS_STALE_VERSION
-	// "/work/notes.txt" changed since it was read
+	// "/project/notes.txt" changed since it was read
 }

@@ -261,8 +261,8 @@ func TestRealDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(string(log), `"cwd":"{{cwd}}"`, `"cwd":"/home/me/work"`)
-	text = strings.ReplaceAll(text, "Ada", "/home/me/work/a and /home/me/worker")
+	text := strings.ReplaceAll(string(log), `"cwd":"{{cwd}}"`, `"cwd":"/home/me/desk"`)
+	text = strings.ReplaceAll(text, "Ada", "/home/me/desk/a and /home/me/desker")
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -275,11 +275,11 @@ func TestRealDirectory(t *testing.T) {
 	if !report.Equal() {
 		t.Error(report.First())
 	}
-	if got, want := report.Calls[0].Arguments, `{"name":"/home/me/work/a and /home/me/worker"}`; got != want {
+	if got, want := report.Calls[0].Arguments, `{"name":"/home/me/desk/a and /home/me/desker"}`; got != want {
 		t.Errorf("arguments %s, want %s", got, want)
 	}
 	replayed := string(encode(t, report.Log))
-	if !strings.Contains(replayed, cwd+"/a and /home/me/worker") {
+	if !strings.Contains(replayed, cwd+"/a and /home/me/desker") {
 		t.Errorf("the session did not run in %s:\n%s", cwd, replayed)
 	}
 }

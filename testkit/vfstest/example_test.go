@@ -25,7 +25,7 @@ func ExampleClause_Check() {
 			continue
 		}
 		fs := memfs.Must(memfs.Config{Files: map[string]string{"dir/": ""}})
-		verdict := clause.Check(context.Background(), vfstest.World{FS: forgetful{fs}, Dir: "/work/dir"})
+		verdict := clause.Check(context.Background(), vfstest.World{FS: forgetful{fs}, Dir: "/project/dir"})
 		fmt.Println("promised:", clause.Promise)
 		fmt.Println("broken:", len(verdict.Failures) > 0)
 		fmt.Println("why it matters:", clause.Why)

@@ -16,13 +16,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const dir = "/work/dir"
+const dir = "/project/dir"
 
 // memWorld is the in-memory provider, seen through wrap where that is not nil.
 func memWorld(wrap func(*memfs.FS) vfs.FileSystem) vfstest.World {
 	var gate gate
 	fs := memfs.Must(memfs.Config{
-		Cwd: "/work", Files: map[string]string{"dir/": ""}, DiffBasisMaxBytes: 64,
+		Cwd: "/project", Files: map[string]string{"dir/": ""}, DiffBasisMaxBytes: 64,
 		Fault: func(verb string, t vfs.Target) error {
 			gate.pass(verb, t.Path)
 			return nil
