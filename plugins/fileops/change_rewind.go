@@ -34,7 +34,8 @@ const TypeReceipt = change.TypeReceipt
 // the session left, or its backup is missing or damaged, nothing is done,
 // unless forced; the report says where and why. What is replaced is backed up
 // and what is done is logged, so that going back to the last turn takes the
-// rewind back. A dry run changes neither files nor the log.
+// rewind back. What the log says the session has seen is brought up to date. A
+// dry run changes neither files nor the log.
 //
 // The session must be open. cfg is that of the deployment that the session ran
 // in; its BackupRoot and SandboxRoot count. The error of a refusal is about the

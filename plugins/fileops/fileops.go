@@ -17,7 +17,8 @@
 // is demanded, made atomically by the provider, and verified by reading the
 // target again. With the observation policy mounted it needs what the tools
 // write and edit need: the file must have been seen, for which the right
-// expected_sha256 counts, too. A sandbox root confines each change at the moment
+// expected_sha256 counts, too. What a rollback puts back is told to the policies
+// like any change, so that the session goes on from there. A sandbox root confines each change at the moment
 // it is made (vfs.Options.Root), and backups with it.
 //
 // Before an existing file changes, a backup of it goes to .fileops-backups
