@@ -134,7 +134,7 @@ func TestChanges(t *testing.T) {
 		{"create", "write_file", "n/f.txt", object{"content": "a\nb"}, object{"summary": "*",
 			"result": object{"created": true, "bytes_written": 3, "requested_bytes": 3, "requested_lines": 2, "file_bytes_after": 3, "lines_after": 2,
 				"self_verified": true, "dry_run": false, "sha256_after": "*", "requested_sha256": "*", "backup_id": nil, "current_sha256": nil, "diff": nil, "verification_error": nil, "summary": "*"},
-			"mutation_receipt": object{"receipt_id": "*", "operation": "write_file", "path": "/work/n/f.txt", "effect": "created", "sha256_before": nil, "bytes_after": 3, "added_lines": 2, "removed_lines": 0, "self_verified": true},
+			"mutation_receipt": object{"receipt_id": "*", "operation": "write_file", "path": "/project/n/f.txt", "effect": "created", "sha256_before": nil, "bytes_after": 3, "added_lines": 2, "removed_lines": 0, "self_verified": true},
 			"workspace_delta":  object{"created": []string{"n/f.txt"}, "modified": nil}, "mutation_summary": "created n/f.txt (+2 -0), verified on disk"}, "n/f.txt", "a\nb"},
 		{"no parents", "write_file", "n/f.txt", object{"content": "a", "create_dirs": false}, object{"error_kind": "path_not_found", "error_field": "path", "mutation_receipt": nil}, "n/f.txt", ""},
 		{"not confirmed", "write_file", "a.txt", object{"content": "b\n", "overwrite": true}, object{"error_kind": "confirmation_required", "terminal": false, "suggested_action": "send_expected_sha256",
@@ -182,8 +182,8 @@ func TestChanges(t *testing.T) {
 		{"patch of text", "patch_file", "a.txt", object{"patches": []object{{"op": "set", "path": "/b", "value": 1}}, "format": "json"}, object{"error_kind": "invalid_format"}, "a.txt", "alpha\n"},
 
 		{"copy", "copy_file", "a.txt", object{"destination_path": "n/b.txt"}, object{
-			"result":           object{"created": true, "overwritten": false, "is_dir": false, "bytes_copied": 6, "source_path": "/work/a.txt", "destination_path": "/work/n/b.txt", "backup_id": nil},
-			"mutation_receipt": object{"effect": "copied", "path": "/work/a.txt", "destination_path": "/work/n/b.txt", "sha256_after": shaOfAlpha, "self_verified": true}, "workspace_delta": object{"created": []string{"n/b.txt"}}}, "n/b.txt", "alpha\n"},
+			"result":           object{"created": true, "overwritten": false, "is_dir": false, "bytes_copied": 6, "source_path": "/project/a.txt", "destination_path": "/project/n/b.txt", "backup_id": nil},
+			"mutation_receipt": object{"effect": "copied", "path": "/project/a.txt", "destination_path": "/project/n/b.txt", "sha256_after": shaOfAlpha, "self_verified": true}, "workspace_delta": object{"created": []string{"n/b.txt"}}}, "n/b.txt", "alpha\n"},
 		{"copy over", "copy_file", "a.txt", object{"destination_path": "crlf.txt", "overwrite": true}, object{"result": object{"created": false, "overwritten": true, "backup_id": "*"}, "workspace_delta": object{"modified": []string{"crlf.txt"}}}, "crlf.txt", "alpha\n"},
 		{"copy over without leave", "copy_file", "a.txt", object{"destination_path": "crlf.txt"}, object{"error_kind": "already_exists", "error_field": "config.destination_path", "correct_call": object{"config": object{"overwrite": true}}}, "crlf.txt", "one\r\ntwo\r\n"},
 		{"copy of nothing", "copy_file", "gone", object{"destination_path": "n"}, object{"error_kind": "path_not_found", "suggested_action": "correct_source_path"}, "n", ""},
@@ -201,7 +201,7 @@ func TestChanges(t *testing.T) {
 		{"delete", "delete_file", "a.txt", nil, object{"result": object{"deleted": true, "file_size_bytes": 6, "backup_id": "*"}, "mutation_receipt": object{"effect": "deleted", "sha256_before": shaOfAlpha, "removed_lines": 1}, "workspace_delta": object{"deleted": []string{"a.txt"}}}, "a.txt", ""},
 		{"delete a directory", "delete_file", "d", nil, object{"error_kind": "not_a_file"}, "d/x.txt", "x\n"},
 
-		{"back up", "backup_file", "a.txt", object{"label": "l"}, object{"result": object{"backup_id": "*", "backup_path": "*", "bytes_copied": 6, "file_path": "/work/a.txt"}, "mutation_receipt": object{"effect": "created", "backup_id": "*"}, "workspace_delta": nil}, "a.txt", "alpha\n"},
+		{"back up", "backup_file", "a.txt", object{"label": "l"}, object{"result": object{"backup_id": "*", "backup_path": "*", "bytes_copied": 6, "file_path": "/project/a.txt"}, "mutation_receipt": object{"effect": "created", "backup_id": "*"}, "workspace_delta": nil}, "a.txt", "alpha\n"},
 		{"bad label", "backup_file", "a.txt", object{"label": "a\nb"}, object{"error_kind": "invalid_arguments", "error_field": "config.label"}, "a.txt", "alpha\n"},
 		{"no backups", "list_backups", "a.txt", nil, object{"result": object{"total_entries": 0, "backups": []object{}}}, "a.txt", "alpha\n"},
 		{"no backup", "rollback_file", "a.txt", object{"backup_id": "last"}, object{"error_kind": "backup_not_found", "suggested_action": "list_backups"}, "a.txt", "alpha\n"},
@@ -345,7 +345,7 @@ func TestApproval(t *testing.T) {
 				t.Errorf("%v: %v; asked %q", got["error_kind"], got["error"], asked)
 			}
 			for _, q := range asked {
-				if !strings.HasPrefix(q, "write_file /work/") || !strings.HasSuffix(q, "|true") {
+				if !strings.HasPrefix(q, "write_file /project/") || !strings.HasSuffix(q, "|true") {
 					t.Errorf("question %q", q)
 				}
 			}

@@ -25,5 +25,5 @@ func Example() {
 	r := d.Tools().Execute(ctx, tool.Invocation{ID: "1", Name: fileops.HubName,
 		Arguments: `{"operation":"diff_file","path":"notes.txt","config":{"new_content":"one\n2\n"}}`})
 	fmt.Println(r.Text())
-	// Output: {"operation":"diff_file","summary":"1 line added, 1 removed","result":{"file_path":"/work/notes.txt","diff":"--- /work/notes.txt\n+++ /work/notes.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n","has_changes":true,"added_lines":1,"removed_lines":1,"truncated":false}}
+	// Output: {"operation":"diff_file","summary":"1 line added, 1 removed","result":{"file_path":"/project/notes.txt","diff":"--- /project/notes.txt\n+++ /project/notes.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n","has_changes":true,"added_lines":1,"removed_lines":1,"truncated":false}}
 }

@@ -355,7 +355,7 @@ func TestViewObserves(t *testing.T) {
 	result(t, d, "view_file", "a.txt", nil)
 	hub(t, d, "view_file", "gone", nil)
 	result(t, d, "file_info", "missing", nil)
-	want := []string{"/work/a.txt absent=false version=true", "/work/gone absent=true version=false", "/work/missing absent=true version=false"}
+	want := []string{"/project/a.txt absent=false version=true", "/project/gone absent=true version=false", "/project/missing absent=true version=false"}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -278,7 +278,7 @@ func TestObservationsHaveSizes(t *testing.T) {
 	result(t, d, "view_file", "crlf.txt", object{"start_line": 1, "end_line": 1})
 	result(t, d, "edit_file", "a.txt", replace("alpha", "xy"))
 	result(t, d, "write_file", "new.txt", object{"content": "1234"})
-	want := map[string]int64{"/work/crlf.txt": 10, "/work/a.txt": 3, "/work/new.txt": 4}
+	want := map[string]int64{"/project/crlf.txt": 10, "/project/a.txt": 3, "/project/new.txt": 4}
 	if diff := cmp.Diff(want, sizes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
