@@ -3,6 +3,8 @@ package fileops_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,9 +14,11 @@ import (
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops"
+	"github.com/bridle-go/bridle/plugins/fslocal"
 	"github.com/bridle-go/bridle/plugins/fspolicy"
 	"github.com/bridle-go/bridle/testkit"
 	"github.com/bridle-go/bridle/testkit/memfs"
@@ -62,21 +66,39 @@ func TestRolledBackBatchIsForgotten(t *testing.T) {
 		{"the place it was moved to", []object{move("notes.txt", "moved.txt"), fails}, true, write("moved.txt", "2\n"), nil},
 		{"a file moved unseen", []object{move("notes.txt", "moved.txt"), fails}, false, edit("notes.txt", "one", "three"), "confirmation_required"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			fs := memfs.Must(memfs.Config{Files: map[string]string{"notes.txt": "one\n"}})
-			d := testkit.Compose(t, memfs.Provide(fs), fspolicy.Plugin(fspolicy.Config{}), fileops.Plugin(fileops.Config{NoApproval: true}))
-			a, _ := agentIn(t)
-			if c.before {
-				do(t, d, a, "view_file", "notes.txt", nil)
-			}
-			got := callAs(t, d, a, fileops.HubName, object{"operation": "batch_file_ops", "config": object{"atomic": true, "operations": c.steps}})
-			if got["result"].(map[string]any)["rolled_back"] != true {
-				t.Fatalf("not taken back: %s", pretty(got))
-			}
-			if got := callAs(t, d, a, fileops.HubName, c.then); got["error_kind"] != c.want {
-				t.Errorf("afterwards: %v (%v), want %v", got["error_kind"], got["error"], c.want)
-			}
-		})
+		for name, provider := range map[string]func() (plug.Plugin, string){
+			"memfs": func() (plug.Plugin, string) {
+				return memfs.Plugin(memfs.Config{Files: map[string]string{"notes.txt": "one\n"}}), memfs.DefaultCwd
+			},
+			"fslocal": func() (plug.Plugin, string) {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("one\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return fslocal.Plugin(fslocal.Config{Cwd: dir}), dir
+			},
+		} {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				fs, cwd := provider()
+				d := testkit.Compose(t, fs, fspolicy.Plugin(fspolicy.Config{}), fileops.Plugin(fileops.Config{NoApproval: true}))
+				s, err := session.NewMemory(session.Header{Cwd: cwd}, session.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { s.Close() })
+				a := &tool.Agent{Session: s}
+				if c.before {
+					do(t, d, a, "view_file", "notes.txt", nil)
+				}
+				got := callAs(t, d, a, fileops.HubName, object{"operation": "batch_file_ops", "config": object{"atomic": true, "operations": c.steps}})
+				if got["result"].(map[string]any)["rolled_back"] != true {
+					t.Fatalf("not taken back: %s", pretty(got))
+				}
+				if got := callAs(t, d, a, fileops.HubName, c.then); got["error_kind"] != c.want {
+					t.Errorf("afterwards: %v (%v), want %v", got["error_kind"], got["error"], c.want)
+				}
+			})
+		}
 	}
 }
 
