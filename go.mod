@@ -26,14 +26,8 @@ require (
 )
 
 require (
-	github.com/bep/imagemeta v1.0.1 // indirect
-	github.com/ebitengine/purego v0.10.1 // indirect
-	github.com/gen2brain/webp v0.6.4 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
-	github.com/minio/highwayhash v1.0.4 // indirect
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
-	github.com/zeebo/blake3 v0.2.4 // indirect
 	go.uber.org/dig v1.19.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
 	go.uber.org/zap v1.26.0 // indirect
