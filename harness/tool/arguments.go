@@ -59,7 +59,13 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.InvalidArgs, "the arguments cannot be encoded: "+err.Error(), err)
 	}
-	return &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}, nil
+	call := &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}
+	if reg.decodeArgs != nil {
+		if call.decoded, err = reg.decodeArgs(canonical); err != nil {
+			return nil, err
+		}
+	}
+	return call, nil
 }
 
 // misspelt returns a complaint for each property, however deep, that a schema
@@ -123,6 +129,14 @@ func escaped(text string) (rune, bool) {
 	}
 	u, err := strconv.ParseUint(text[2:6], 16, 16)
 	return rune(u), err == nil
+}
+
+// argsOf returns the arguments of a call in the tool's own type.
+func argsOf[A any](call *Call) (A, error) {
+	if args, ok := call.decoded.(A); ok {
+		return args, nil
+	}
+	return decodeArgs[A](call.Arguments)
 }
 
 // decodeArgs turns arguments that were validated into their Go type.

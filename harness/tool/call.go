@@ -30,6 +30,10 @@ type Call struct {
 	Arguments json.RawMessage
 	// Agent is nil for a call without a session.
 	Agent *Agent
+
+	// decoded is Arguments in the tool's own type, where the registry made the
+	// call.
+	decoded any
 }
 
 // Session returns the calling session, or nil.

@@ -65,6 +65,10 @@ type Definition struct {
 	// what is in a log alone. Nil means a generic card.
 	CallCard   func(arguments json.RawMessage) (Card, error)
 	ResultCard func(arguments json.RawMessage, r Logged) (Card, error)
+
+	// decodeArgs turns the arguments into the type that Run and Render want, once
+	// for both; nil where they decode them themselves.
+	decodeArgs func(arguments json.RawMessage) (any, error)
 }
 
 // Rendered is a value as the model sees it and as the log keeps it.
@@ -97,15 +101,16 @@ type Tool[A, V any] struct {
 func (t Tool[A, V]) Definition() Definition {
 	d := Definition{
 		Name: t.Name, Description: t.Description, Input: t.Input, Output: infer[V](), Parallel: t.Parallel,
+		decodeArgs: func(arguments json.RawMessage) (any, error) { return decodeArgs[A](arguments) },
 		Run: func(ctx context.Context, call *Call) (any, error) {
-			args, err := decodeArgs[A](call.Arguments)
+			args, err := argsOf[A](call)
 			if err != nil {
 				return nil, err
 			}
 			return t.Run(ctx, call, args)
 		},
 		Render: func(call *Call, value any) (Rendered, error) {
-			args, err := decodeArgs[A](call.Arguments)
+			args, err := argsOf[A](call)
 			if err != nil {
 				return Rendered{}, err
 			}
