@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const noAccessTime = 0 // there is no such open
+
 const searchOnly = unix.O_SEARCH
 
 // PathWalk says in a few words how directories are opened without following

@@ -11,6 +11,9 @@ import (
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
+// noAccessTime lets a file be read without moving its access time.
+const noAccessTime = unix.O_NOATIME
+
 const (
 	searchOnly = unix.O_PATH
 )

@@ -5,6 +5,7 @@ package fslocal
 import (
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -177,17 +178,47 @@ func metaOf(st *unix.Stat_t) meta {
 
 // open opens an entry. A symlink is ELOOP.
 func (d *Dir) open(name string, mode int, perm uint32) (*file, error) {
-	fd, err := retryFd(func() (int, error) { return unix.Openat(d.fd, name, mode|always, perm) })
+	openat := func(extra int) (int, error) {
+		return retryFd(func() (int, error) { return unix.Openat(d.fd, name, mode|always|extra, perm) })
+	}
+	fd, err := -1, error(nil)
+	if mode == forReading {
+		fd, err = quietly(openat)
+	} else {
+		fd, err = openat(0)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &file{fd: fd}, nil
 }
 
+// quietly opens something for reading so that its access time stays, where the
+// system can do that; it does so for the owner only.
+func quietly(open func(extra int) (int, error)) (int, error) {
+	if noAccessTime != 0 {
+		if fd, err := open(noAccessTime); !errors.Is(err, unix.EPERM) {
+			return fd, err
+		}
+	}
+	return open(0)
+}
+
+// openListing opens a directory to list it.
+func openListing(path string) (*os.File, error) {
+	fd, err := quietly(func(extra int) (int, error) {
+		return retryFd(func() (int, error) { return unix.Open(path, dirFlags|directoryOnly|extra, 0) })
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
 // openPath opens what is at an absolute path, following symlinks.
 func openPath(path string) (*file, error) {
-	fd, err := retryFd(func() (int, error) {
-		return unix.Open(path, forReading|always&^unix.O_NOFOLLOW, 0)
+	fd, err := quietly(func(extra int) (int, error) {
+		return retryFd(func() (int, error) { return unix.Open(path, forReading|always&^unix.O_NOFOLLOW|extra, 0) })
 	})
 	if err != nil {
 		return nil, err

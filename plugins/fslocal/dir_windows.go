@@ -220,3 +220,7 @@ func private(meta) bool { return true }
 func own(meta) bool { return true }
 
 func defaultRecoveryDir() string { return filepath.Join(os.TempDir(), "bridle-recovery") }
+
+func openListing(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|directoryOnly, 0)
+}

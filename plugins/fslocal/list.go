@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,7 +72,7 @@ func (f *FS) names(ctx context.Context, verb string, t vfs.Target) ([]fs.DirEntr
 
 // readNames opens a path as a directory only, so that nothing else is opened.
 func readNames(path string) ([]fs.DirEntry, error) {
-	dir, err := os.OpenFile(path, os.O_RDONLY|directoryOnly, 0)
+	dir, err := openListing(path)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,9 @@ func (d *openedDir) Close() error { return d.dir.Close() }
 
 // OpenDir implements [vfs.Dir].
 func (d *openedDir) OpenDir(_ context.Context, name string) (vfs.Dir, error) {
-	fd, err := retryFd(func() (int, error) { return unix.Openat(d.dir.fd, name, dirFlags|unix.O_NOFOLLOW, 0) })
+	fd, err := quietly(func(extra int) (int, error) {
+		return retryFd(func() (int, error) { return unix.Openat(d.dir.fd, name, dirFlags|unix.O_NOFOLLOW|extra, 0) })
+	})
 	if err != nil {
 		if errors.Is(err, unix.ELOOP) {
 			err = unix.ENOTDIR
@@ -68,7 +70,9 @@ func (d *openedDir) Entries(ctx context.Context) ([]vfs.Child, error) {
 		// The place of a listing belongs to the handle, so that another one,
 		// also at the same time, takes a handle of its own.
 		var err error
-		if fd, err = retryFd(func() (int, error) { return unix.Openat(d.dir.fd, ".", dirFlags, 0) }); err != nil {
+		if fd, err = quietly(func(extra int) (int, error) {
+			return retryFd(func() (int, error) { return unix.Openat(d.dir.fd, ".", dirFlags|extra, 0) })
+		}); err != nil {
 			return nil, fail("list", d.path, err)
 		}
 		defer unix.Close(fd)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,13 +66,18 @@ func TestDryRunHasNoEffect(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "fslocal", start)
-			// A read moves the access time when that is not after the last change
-			// (relatime); here it is, so that only writing and touching show.
+			// A read moves an access time that is not after the last change
+			// (relatime). The provider must not let it, where the system offers
+			// that. The census itself lists the directories, so theirs is after.
 			must(t, filepath.WalkDir(w.root, func(path string, d fs.DirEntry, err error) error {
-				if err == nil && d.Type()&fs.ModeSymlink == 0 {
-					err = os.Chtimes(path, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
+				if err != nil || d.Type()&fs.ModeSymlink != 0 {
+					return err
 				}
-				return err
+				access := time.Now().Add(time.Hour)
+				if !d.IsDir() && runtime.GOOS == "linux" {
+					access = time.Now().Add(-2 * time.Hour)
+				}
+				return os.Chtimes(path, access, time.Now().Add(-time.Hour))
 			}))
 			before := census(t, w.root)
 			args := strings.ReplaceAll(c.args, `"config":{`, `"config":{"dry_run":true,`)
