@@ -44,7 +44,7 @@ type dfa struct {
 
 	seen []uint32 // scratch of step: generation marks by instruction
 	gen  uint32
-	todo []uint32
+	pending []uint32
 	next []uint32
 	key  []byte
 }
@@ -130,7 +130,7 @@ func (d *dfa) init() {
 func (d *dfa) fork() *dfa {
 	f := *d
 	f.table, f.wide, f.states, f.index = nil, nil, nil, nil
-	f.todo, f.next, f.key, f.resets = nil, nil, nil, 0
+	f.pending, f.next, f.key, f.resets = nil, nil, nil, 0
 	f.init()
 	return &f
 }
@@ -238,11 +238,11 @@ func (d *dfa) step(n uint32, r rune) (entry uint32, ok bool) {
 // then the rune r. It reports whether a match was passed.
 func (d *dfa) follow(pcs []uint32, flags syntax.EmptyOp, r rune) (out []uint32, match bool) {
 	d.gen++
-	d.todo = append(d.todo[:0], pcs...)
+	d.pending = append(d.pending[:0], pcs...)
 	var next []uint32
-	for len(d.todo) > 0 {
-		pc := d.todo[len(d.todo)-1]
-		d.todo = d.todo[:len(d.todo)-1]
+	for len(d.pending) > 0 {
+		pc := d.pending[len(d.pending)-1]
+		d.pending = d.pending[:len(d.pending)-1]
 		if d.seen[pc] == d.gen {
 			continue
 		}
@@ -250,12 +250,12 @@ func (d *dfa) follow(pcs []uint32, flags syntax.EmptyOp, r rune) (out []uint32, 
 		inst := &d.prog.Inst[pc]
 		switch inst.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
-			d.todo = append(d.todo, inst.Out, inst.Arg)
+			d.pending = append(d.pending, inst.Out, inst.Arg)
 		case syntax.InstCapture, syntax.InstNop:
-			d.todo = append(d.todo, inst.Out)
+			d.pending = append(d.pending, inst.Out)
 		case syntax.InstEmptyWidth:
 			if syntax.EmptyOp(inst.Arg)&^flags == 0 {
-				d.todo = append(d.todo, inst.Out)
+				d.pending = append(d.pending, inst.Out)
 			}
 		case syntax.InstMatch:
 			match = true
