@@ -42,11 +42,11 @@ type dfa struct {
 	resets int
 	built  int // states made since the last reset
 
-	seen []uint32 // scratch of step: generation marks by instruction
-	gen  uint32
+	seen    []uint32 // scratch of step: generation marks by instruction
+	gen     uint32
 	pending []uint32
-	next []uint32
-	key  []byte
+	next    []uint32
+	key     []byte
 }
 
 // dfaState is a set of instructions reached before the empty-width conditions
