@@ -8,6 +8,8 @@ import (
 	"maps"
 
 	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/prompt"
 	"github.com/bridle-go/bridle/harness/session"
@@ -19,8 +21,11 @@ const ContextPlugin = "bridle/prompt"
 // runtimeContext returns the snapshot to put in front of the model, and
 // whether it differs from the last one: while nothing changes nothing is
 // appended, so the prefix of the conversation stays what it was.
-func (t *turn) runtimeContext() (llm.Message, bool) {
-	text, sections := t.deps.Prompt.Context(t.caller)
+func (t *turn) runtimeContext() (_ llm.Message, changed bool, err error) {
+	text, sections, err := t.deps.Prompt.Context(t.caller)
+	if err != nil {
+		return llm.Message{}, false, err
+	}
 	last := ""
 	t.session.View(func(s *session.State) {
 		if m, ok := s.Snapshot(); ok {
@@ -31,13 +36,13 @@ func (t *turn) runtimeContext() (llm.Message, bool) {
 		text = prompt.NoContext // what was said before must not go on to count
 	}
 	if text == last {
-		return llm.Message{}, false
+		return llm.Message{}, false, nil
 	}
 	source := llm.Source{Kind: llm.FromPlugin, Plugin: ContextPlugin, Form: session.SnapshotForm}
 	for _, s := range sections {
 		source.Sections = append(source.Sections, llm.Section{Name: s.Name, Text: s.Text})
 	}
-	return llm.Message{Role: llm.User, Content: []llm.Block{llm.Text(text)}, Source: source, ID: t.session.NewID()}, true
+	return llm.Message{Role: llm.User, Content: []llm.Block{llm.Text(text)}, Source: source, ID: t.session.NewID()}, true, nil
 }
 
 // prepare assembles the next request. Its fixed part is logged when it differs
@@ -186,11 +191,13 @@ func (t *turn) load(v attachment.Variant) func(context.Context, attachment.Ref) 
 	}
 }
 
-func (t *turn) image(ctx context.Context, ref attachment.Ref, v attachment.Variant) (attachment.Ref, []byte, error) {
+func (t *turn) image(ctx context.Context, ref attachment.Ref, v attachment.Variant) (_ attachment.Ref, _ []byte, err error) {
 	store, release, err := t.deps.Attachments.Acquire()
 	if err != nil {
 		return attachment.Ref{}, nil, err
 	}
 	defer release()
+	// One bad image goes as text that names it, whatever the store makes of it.
+	defer event.Caught(&err, errs.AttachmentReadFailed, "the attachment store")
 	return store.Variant(ctx, ref, v)
 }

@@ -128,10 +128,12 @@ func (t *turn) take(input []llm.Message) error {
 	for _, m := range input {
 		events = append(events, session.UserMessage(m))
 	}
-	if snapshot, changed := t.runtimeContext(); changed {
+	snapshot, changed, failed := t.runtimeContext()
+	if changed {
 		events = append(events, session.UserMessage(snapshot))
 	}
 	added, err := t.append(events...)
+	err = also(failed, err) // what was claimed is in the log even so
 	if err != nil || len(input) == 0 || t.session.Title() != "" {
 		return err
 	}

@@ -22,7 +22,6 @@ package event
 
 import (
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -170,23 +169,8 @@ func failed(topic, owner string, cause error) error {
 	}
 }
 
-// PanicError is the cause of a listener failure that began as a panic.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-// Error returns what the listener panicked with.
-func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
-
-// Unwrap returns the panic's value where it was an error.
-func (p *PanicError) Unwrap() error {
-	err, _ := p.Value.(error)
-	return err
-}
-
 func recovered(topic, owner string, err *error) {
 	if v := recover(); v != nil {
-		*err = failed(topic, owner, &PanicError{Value: v, Stack: debug.Stack()})
+		*err = failed(topic, owner, panicked(v))
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/bridle-go/bridle/harness/event"
 )
 
+// SectionFailed reports a section of the runtime context that panicked.
+const SectionFailed errs.Code = "PROMPT_SECTION_FAILED"
+
 // Segment is a part of the system prompt.
 type Segment struct {
 	// Name identifies the segment; it is not shown to the model.
@@ -34,7 +37,7 @@ type Section struct {
 	Name  string
 	Order int
 	// Text returns the section's text for a session's agent, opaque here; ""
-	// leaves the section out.
+	// leaves the section out. A panic in it is an error of [Registry.Context].
 	Text func(actor any) string
 }
 
@@ -71,8 +74,13 @@ func (r *Registry) Add(scope event.Scope, s Segment) (undo func(), err error) {
 	return add(r, scope, &r.segments, s.Name, s.Order, s)
 }
 
-// AddSection contributes a section of the runtime context, likewise.
+// AddSection contributes a section of the runtime context, likewise. One
+// without a Text is INVALID_ARGS.
 func (r *Registry) AddSection(scope event.Scope, s Section) (undo func(), err error) {
+	if s.Text == nil {
+		return nil, &errs.Error{Code: errs.InvalidArgs, Op: s.Name,
+			Message: fmt.Sprintf("section %q of %q has no function that gives its text", s.Name, scope.Owner())}
+	}
 	return add(r, scope, &r.sections, s.Name, s.Order, s)
 }
 
@@ -172,20 +180,31 @@ const contextHeading = "Current runtime context. This snapshot supersedes earlie
 const NoContext = contextHeading + "\n\nNothing of the earlier ones holds any more."
 
 // Context returns the runtime context for actor: its whole text, "" when no
-// section has anything to say, and the sections it is made of.
-func (r *Registry) Context(actor any) (text string, sections []Snapshot) {
+// section has anything to say, and the sections it is made of. A section that
+// panics is PROMPT_SECTION_FAILED, which names it and its plugin: to leave it
+// out could hide a rule from the model.
+func (r *Registry) Context(actor any) (text string, sections []Snapshot, err error) {
 	r.mu.RLock()
 	all := visible(r.sections)
 	r.mu.RUnlock()
 	parts := []string{contextHeading}
 	for _, s := range all {
-		if t := s.item.Text(actor); t != "" {
+		t, err := sectionText(s, actor)
+		if err != nil {
+			return "", nil, err
+		}
+		if t != "" {
 			parts = append(parts, t)
 			sections = append(sections, Snapshot{Name: s.name, Text: t})
 		}
 	}
 	if len(sections) == 0 {
-		return "", nil
+		return "", nil, nil
 	}
-	return strings.Join(parts, "\n\n"), sections
+	return strings.Join(parts, "\n\n"), sections, nil
+}
+
+func sectionText(s owned[Section], actor any) (text string, err error) {
+	defer event.Caught(&err, SectionFailed, fmt.Sprintf("section %q of the runtime context, owned by %q,", s.name, s.owner))
+	return s.item.Text(actor), nil
 }

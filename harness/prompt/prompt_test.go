@@ -2,11 +2,14 @@ package prompt_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
 	"github.com/bridle-go/bridle/harness/prompt"
 )
@@ -50,8 +53,8 @@ func TestTakenNameNamesBothOwners(t *testing.T) {
 
 func TestContextLeavesEmptySectionsOut(t *testing.T) {
 	r := prompt.NewRegistry()
-	if text, sections := r.Context(nil); text != "" || sections != nil {
-		t.Errorf("without sections: %q, %v", text, sections)
+	if text, sections, err := r.Context(nil); text != "" || sections != nil || err != nil {
+		t.Errorf("without sections: %q, %v, %v", text, sections, err)
 	}
 	for _, s := range []prompt.Section{
 		{Name: "b", Order: 2, Text: func(actor any) string { return "for " + actor.(string) }},
@@ -62,13 +65,47 @@ func TestContextLeavesEmptySectionsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, sections := r.Context("me")
+	text, sections, err := r.Context("me")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := "Current runtime context. This snapshot supersedes earlier runtime-context snapshots.\n\nfirst\n\nfor me"
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]prompt.Snapshot{{"a", "first"}, {"b", "for me"}}, sections); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A rule of a section that cannot be told must not be left out silently.
+func TestSectionThatPanicsIsNamed(t *testing.T) {
+	r := prompt.NewRegistry()
+	for name, text := range map[string]func(any) string{
+		"fine": func(any) string { return "fine" },
+		"bad":  func(actor any) string { return actor.(fmt.Stringer).String() },
+	} {
+		if _, err := r.AddSection(plug.NewScope("p"), prompt.Section{Name: name, Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, sections, err := r.Context("no stringer")
+	if text != "" || sections != nil || !errors.Is(err, prompt.SectionFailed) {
+		t.Fatalf("%q, %v, %v", text, sections, err)
+	}
+	if !strings.HasPrefix(err.Error(), `section "bad" of the runtime context, owned by "p", panicked: `) {
+		t.Errorf("error %q", err)
+	}
+	var p *event.PanicError
+	if !errors.As(err, &p) || len(p.Stack) == 0 {
+		t.Errorf("the error of a panic has no stack: %v", err)
+	}
+}
+
+func TestSectionWithoutTextIsRefused(t *testing.T) {
+	_, err := prompt.NewRegistry().AddSection(plug.NewScope("p"), prompt.Section{Name: "empty"})
+	if !errors.Is(err, errs.InvalidArgs) || !strings.Contains(err.Error(), `section "empty" of "p"`) {
+		t.Errorf("error %v", err)
 	}
 }
 

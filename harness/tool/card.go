@@ -2,8 +2,9 @@ package tool
 
 import (
 	"encoding/json"
-	"fmt"
 
+	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/textdiff"
 	"github.com/bridle-go/bridle/harness/textwindow"
@@ -76,10 +77,6 @@ func (d Definition) PresentResult(arguments string, r Logged) Card {
 // present calls a presenter; what a log holds must not end the program that
 // shows it.
 func present(card func() (Card, error)) (_ Card, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the presenter panicked: %v", v)
-		}
-	}()
+	defer event.Caught(&err, errs.ToolFailed, "the presenter")
 	return card()
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
@@ -60,12 +60,7 @@ type guard struct {
 
 // run judges a call. A panic refuses it.
 func (g *guard) run(ctx context.Context, call *Call) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = errs.Wrap(errs.ListenerFailed, fmt.Sprintf("guard of tool calls owned by %q failed: panic: %v", g.owner, v),
-				&event.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
+	defer event.Caught(&err, errs.ListenerFailed, "guard of tool calls owned by "+strconv.Quote(g.owner))
 	return g.check(ctx, call)
 }
 
@@ -102,7 +97,7 @@ func (r *Registry) Execute(ctx context.Context, inv Invocation) Result {
 	if err != nil {
 		return Failure(err)
 	}
-	call, err := reg.freeze(inv)
+	call, err := reg.prepare(inv)
 	if err != nil {
 		return reg.refuse(inv, err)
 	}
@@ -133,6 +128,13 @@ func aborted(ctx context.Context, err error) error {
 	return errs.Wrap(errs.Aborted, "the call was aborted", err)
 }
 
+// prepare freezes the arguments; a panic of the code that the tool has for them
+// is a failure of this call only.
+func (reg *registered) prepare(inv Invocation) (_ *Call, err error) {
+	defer event.Caught(&err, errs.ToolFailed, "preparing the arguments of tool "+reg.Name)
+	return reg.freeze(inv)
+}
+
 // refuse is the result of a call with invalid arguments.
 func (reg *registered) refuse(inv Invocation, problem error) Result {
 	failed := Failure(problem)
@@ -152,11 +154,7 @@ func (reg *registered) explainInvalid(inv Invocation, problem error) (value any,
 	if reg.Invalid == nil || errs.CodeOf(problem) != errs.InvalidArgs {
 		return nil, nil
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &event.PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer event.Caught(&err, errs.ToolFailed, "tool "+reg.Name)
 	return reg.Invalid(json.RawMessage(inv.Arguments), problem), nil
 }
 
@@ -209,20 +207,21 @@ func (r *Registry) ask(ctx context.Context, call *Call, reason string) error {
 		return errs.Wrap(errs.ApprovalUnavailable, fmt.Sprintf("%s needs approval (%s), and no approval service is mounted", call.Name, reason), err)
 	}
 	defer release()
-	outcome, err := service.Request(ctx, call, approval.Request{
+	outcome, err := requestOf(ctx, service, call, reason)
+	return approval.Refusal(outcome, call.Name, err)
+}
+
+// requestOf puts a question; nothing is allowed by a service that panics.
+func requestOf(ctx context.Context, s approval.Service, call *Call, reason string) (_ approval.Outcome, err error) {
+	defer event.Caught(&err, errs.ApprovalUnavailable, "the approval service")
+	return s.Request(ctx, call, approval.Request{
 		ToolName: call.Name, CallID: call.ID, Reason: reason, Arguments: call.Arguments,
 	})
-	return approval.Refusal(outcome, call.Name, err)
 }
 
 // body runs the tool's own code; a panic in it is a failure of this call only.
 func (reg *registered) body(ctx context.Context, call *Call) (value any, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = errs.Wrap(errs.ToolFailed, fmt.Sprintf("tool %s panicked: %v", reg.Name, v),
-				&event.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
+	defer event.Caught(&err, errs.ToolFailed, "tool "+reg.Name)
 	value, err = reg.Run(ctx, call)
 	if err != nil && errs.CodeOf(err) == "" {
 		err = errs.Wrap(errs.ToolFailed, err.Error(), err)
@@ -231,13 +230,14 @@ func (reg *registered) body(ctx context.Context, call *Call) (value any, err err
 }
 
 // render checks the value against the output schema and turns it into a
-// result.
-func (reg *registered) render(call *Call, value any) (Result, error) {
-	value, err := reg.conform(value)
+// result; a panic of the tool's own code is a failure of this call only.
+func (reg *registered) render(call *Call, value any) (_ Result, err error) {
+	defer event.Caught(&err, errs.ToolFailed, "rendering of tool "+reg.Name)
+	value, err = reg.conform(value)
 	if err != nil {
 		return Result{}, err
 	}
-	rendered, err := reg.renderValue(call, value)
+	rendered, err := reg.Render(call, value)
 	if err != nil {
 		return Result{}, err
 	}
@@ -281,18 +281,6 @@ func (reg *registered) conform(value any) (any, error) {
 		return nil, reg.invalidOutput(err)
 	}
 	return decoded, nil
-}
-
-// renderValue calls the renderer; a panic in it is a failure of this call
-// only.
-func (reg *registered) renderValue(call *Call, value any) (r Rendered, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = errs.Wrap(errs.ToolFailed, fmt.Sprintf("rendering of tool %s panicked: %v", reg.Name, v),
-				&event.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	return reg.Render(call, value)
 }
 
 func (reg *registered) invalidOutput(cause error) error {

@@ -269,7 +269,7 @@ func TestStages(t *testing.T) {
 		}, "TOOL_DENIED", "Error: no", ""},
 		{"guard panics", func(f *fixture) {
 			f.Guard(f.scope, func(context.Context, *tool.Call) error { panic("ouch") })
-		}, "LISTENER_FAILED", `Error: guard of tool calls owned by "test" failed: panic: ouch`, ""},
+		}, "LISTENER_FAILED", `Error: guard of tool calls owned by "test" panicked: ouch`, ""},
 		{"pre-execute fails without a code", func(f *fixture) {
 			tool.PreExecute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, tool.Decision]) (tool.Decision, error) {
 				return tool.Decision{}, errors.New("no")

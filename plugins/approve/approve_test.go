@@ -247,7 +247,10 @@ func TestPolicyIsInTheRuntimeContext(t *testing.T) {
 	d := testkit.Compose(t, approve.Plugin(approve.Config{Policy: approval.Never}))
 	s := newSession(t)
 	text := func() string {
-		_, sections := d.Prompt().Context(&tool.Agent{Session: s})
+		_, sections, err := d.Prompt().Context(&tool.Agent{Session: s})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(sections) != 1 || sections[0].Name != "approval:policy" {
 			t.Fatalf("sections %+v", sections)
 		}
@@ -262,7 +265,7 @@ func TestPolicyIsInTheRuntimeContext(t *testing.T) {
 	if got := text(); !strings.Contains(got, "the user is asked") {
 		t.Errorf("ask: %q", got)
 	}
-	if text, _ := d.Prompt().Context(&tool.Agent{}); text != "" {
-		t.Errorf("without a session: %q", text)
+	if text, _, err := d.Prompt().Context(&tool.Agent{}); text != "" || err != nil {
+		t.Errorf("without a session: %q, %v", text, err)
 	}
 }

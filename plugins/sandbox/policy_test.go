@@ -139,7 +139,10 @@ func TestPlugins(t *testing.T) {
 	wantCode(t, "another session", write(call(t, ws), "b"), errs.SandboxDenied)
 	wantCode(t, "the other's own workspace", write(call(t, filepath.Join(base, "out"), sandbox.WorkspaceWrite), "a"), errs.SandboxDenied)
 
-	text, _ := d.Prompt().Context(session)
+	text, _, err := d.Prompt().Context(session)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !strings.Contains(text, "workspace-write") || !strings.Contains(text, ws) {
 		t.Errorf("the runtime context is %q", text)
 	}
