@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 )
 
 // Registry holds the adapters of a deployment by provider id. The zero value
@@ -20,39 +22,49 @@ type Registry struct {
 }
 
 type registration struct {
-	owner   string
-	adapter Adapter
+	owner, id string
+	adapter   Adapter
 }
 
-// Register adds an adapter for owner, the plugin that brings it. The owner may
-// register a provider id again, as when a plugin is replaced by another of its
-// name; the newest counts until it is undone. An id that somebody else holds is
-// refused with NAME_DUPLICATE, and both owners are named. The returned undo may
-// be called twice.
-func (r *Registry) Register(owner string, a Adapter) (undo func(), err error) {
-	id := a.Provider()
-	if id == "" {
-		return nil, errs.New(errs.InvalidArgs, fmt.Sprintf("the adapter of %q has no provider id", owner))
+// Register adds an adapter until scope ends or the returned undo is called,
+// which may happen twice. An owner may register a provider id again; the newest
+// counts until it is undone. An id that another owner holds is NAME_DUPLICATE,
+// which names both, unless the scope succeeds that owner. An adapter without an
+// id is INVALID_ARGS.
+func (r *Registry) Register(scope event.Scope, a Adapter) (undo func(), err error) {
+	reg := &registration{owner: scope.Owner(), id: a.Provider(), adapter: a}
+	if reg.id == "" {
+		return nil, errs.New(errs.InvalidArgs, fmt.Sprintf("the adapter of %q has no provider id", reg.owner))
 	}
+	if err := r.add(reg, event.Succeeds(scope)); err != nil {
+		return nil, err
+	}
+	undo = func() { r.remove(reg) }
+	scope.Add(undo)
+	return undo, nil
+}
+
+func (r *Registry) add(reg *registration, succeeds string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if held := r.adapters[id]; len(held) > 0 && held[0].owner != owner {
-		return nil, errs.New(errs.DuplicateName,
-			fmt.Sprintf("the provider %q is registered by %q already, so %q cannot register it", id, held[0].owner, owner))
+	if held := r.adapters[reg.id]; len(held) > 0 && held[0].owner != reg.owner && held[0].owner != succeeds {
+		return errs.New(errs.DuplicateName,
+			fmt.Sprintf("the provider %q is registered by %q already, so %q cannot register it", reg.id, held[0].owner, reg.owner))
 	}
 	if r.adapters == nil {
 		r.adapters = map[string][]*registration{}
 	}
-	reg := &registration{owner, a}
-	r.adapters[id] = append(slices.Clip(r.adapters[id]), reg)
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		rest := slices.DeleteFunc(slices.Clone(r.adapters[id]), func(x *registration) bool { return x == reg })
-		if r.adapters[id] = rest; len(rest) == 0 {
-			delete(r.adapters, id)
-		}
-	}, nil
+	r.adapters[reg.id] = append(slices.Clip(r.adapters[reg.id]), reg)
+	return nil
+}
+
+func (r *Registry) remove(reg *registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := slices.DeleteFunc(slices.Clone(r.adapters[reg.id]), func(x *registration) bool { return x == reg })
+	if r.adapters[reg.id] = rest; len(rest) == 0 {
+		delete(r.adapters, reg.id)
+	}
 }
 
 // Providers returns the ids of all providers in byte order.
@@ -97,23 +109,23 @@ func (r *Registry) ResolveModelInfo(provider, model string) (ModelInfo, error) {
 }
 
 // Models lists the models of all providers, by provider and then by model. A
-// provider that cannot be asked does not hide the others: its error comes
-// with the list.
+// provider that cannot be asked does not hide the others: the errors of all
+// such, joined, come with the list.
 func (r *Registry) Models(ctx context.Context) ([]ModelInfo, error) {
 	var all []ModelInfo
-	var failed error
+	var failed []error
 	for _, id := range r.Providers() {
 		a, err := r.Adapter(id)
 		if err != nil {
 			continue // it left since
 		}
 		models, err := a.Models(ctx)
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("list the models of %q: %w", id, err)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("list the models of %q: %w", id, err))
 		}
 		all = append(all, models...)
 	}
-	return all, failed
+	return all, errors.Join(failed...)
 }
 
 // Stream sends the request to the adapter of its provider.

@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
+	"github.com/bridle-go/bridle/harness/plug"
 )
 
 // fixedAdapter knows the models it lists.
@@ -51,18 +53,18 @@ func TestRegistry(t *testing.T) {
 	if _, err := r.ResolveModelInfo("a", "m"); !errors.Is(err, llm.UnknownProvider) || err.Error() != `the model provider "a" is unknown (none is mounted)` {
 		t.Errorf("empty: %v", err)
 	}
-	undo, err := r.Register("plugin-a", fixedAdapter{id: "a", models: []string{"m", "n"}})
+	undo, err := r.Register(plug.NewScope("plugin-a"), fixedAdapter{id: "a", models: []string{"m", "n"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Register("plugin-b", fixedAdapter{id: "b", models: []string{"m"}, err: errors.New("offline")}); err != nil {
+	if _, err := r.Register(plug.NewScope("plugin-b"), fixedAdapter{id: "b", models: []string{"m"}, err: errors.New("offline")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Register("plugin-c", fixedAdapter{id: "a"})
+	_, err = r.Register(plug.NewScope("plugin-c"), fixedAdapter{id: "a"})
 	if !errors.Is(err, errs.DuplicateName) || !strings.Contains(err.Error(), `"plugin-a"`) || !strings.Contains(err.Error(), `"plugin-c"`) {
 		t.Errorf("a provider twice: %v", err)
 	}
-	if _, err := r.Register("plugin-d", fixedAdapter{}); !errors.Is(err, errs.InvalidArgs) {
+	if _, err := r.Register(plug.NewScope("plugin-d"), fixedAdapter{}); !errors.Is(err, errs.InvalidArgs) {
 		t.Errorf("no provider id: %v", err)
 	}
 
@@ -89,7 +91,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	undo()
-	if _, err := r.Register("plugin-c", fixedAdapter{id: "a"}); err != nil {
+	if _, err := r.Register(plug.NewScope("plugin-c"), fixedAdapter{id: "a"}); err != nil {
 		t.Errorf("register again after undo: %v", err)
 	}
 	undo() // of the first registration: the second one stays
@@ -100,6 +102,58 @@ func TestRegistry(t *testing.T) {
 		if !errors.Is(err, llm.UnknownProvider) {
 			t.Errorf("stream to nobody: %v", err)
 		}
+	}
+}
+
+// successor is the scope of a plugin that is about to replace another.
+type successor struct {
+	*plug.Scope
+	of string
+}
+
+func (s successor) Succeeds() string { return s.of }
+
+func TestSuccessorTakesProvidersOver(t *testing.T) {
+	var r llm.Registry
+	register := func(scope event.Scope, model string) error {
+		_, err := r.Register(scope, fixedAdapter{id: "a", models: []string{model}})
+		return err
+	}
+	serving := func(when, model string) {
+		t.Helper()
+		if _, err := r.ResolveModelInfo("a", model); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	old := plug.NewScope("p")
+	if err := register(old, "old"); err != nil {
+		t.Fatal(err)
+	}
+	refused := successor{plug.NewScope("q"), "p"}
+	if err := register(refused, "refused"); err != nil {
+		t.Fatal(err)
+	}
+	serving("with a successor", "refused")
+	if err := refused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	serving("after the successor was refused", "old")
+	if err := register(successor{plug.NewScope("q"), "p"}, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	serving("after the predecessor left", "new")
+	if err := register(successor{plug.NewScope("x"), "p"}, "other"); !errors.Is(err, errs.DuplicateName) {
+		t.Errorf("the successor of somebody else got %v", err)
+	}
+	late := plug.NewScope("late")
+	if err := late.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Register(late, fixedAdapter{id: "b"}); err != nil || len(r.Providers()) != 1 {
+		t.Errorf("a scope that has ended left %v, %v", r.Providers(), err)
 	}
 }
 

@@ -32,11 +32,9 @@ func (p *player) plugin() plug.Plugin {
 			}
 			return registry.While(scope, func(scope *plug.Scope, r *llm.Registry) error {
 				for _, provider := range p.providers() {
-					undo, err := r.Register(scope.Owner(), adapter{p, provider})
-					if err != nil {
+					if _, err := r.Register(scope, adapter{p, provider}); err != nil {
 						return err
 					}
-					scope.Add(undo)
 				}
 				return nil
 			})

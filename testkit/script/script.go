@@ -126,10 +126,7 @@ func (m *Model) Plugin() plug.Plugin {
 		Services: []plug.Declaration{plug.Needs[*llm.Registry]()},
 		Options: fx.Invoke(func(registry *plug.Service[*llm.Registry], scope *plug.Scope) error {
 			return registry.While(scope, func(scope *plug.Scope, r *llm.Registry) error {
-				undo, err := r.Register(scope.Owner(), m)
-				if err == nil {
-					scope.Add(undo)
-				}
+				_, err := r.Register(scope, m)
 				return err
 			})
 		}),

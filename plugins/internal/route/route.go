@@ -35,12 +35,8 @@ type Params struct {
 // as the plugin is mounted.
 func (p Params) Register(a llm.Adapter) error {
 	return p.Models.While(p.Scope, func(scope *plug.Scope, models *llm.Registry) error {
-		undo, err := models.Register(p.Scope.Owner(), a)
-		if err != nil {
-			return err
-		}
-		scope.Add(undo)
-		return nil
+		_, err := models.Register(scope, a)
+		return err
 	})
 }
 
