@@ -86,6 +86,10 @@ func (s *stream) run(ctx context.Context, models *llm.Registry, req llm.Request)
 		return s.fail("", reason.Message)
 	case reason.Kind == llm.FinishAborted:
 		return s.fail(llm.Network, "the provider broke the answer off")
+	case reason.Kind != llm.FinishMaxTokens && len(s.acc.OpenCalls()) > 0:
+		// Who stops at a limit may stop anywhere. Without one, the turn would end
+		// as if the model had called nothing.
+		return s.broken("ended the answer in the middle of a tool call")
 	case len(s.acc.Blocks()) == 0:
 		return s.fail(llm.Server, "the model answered with nothing")
 	}

@@ -97,7 +97,7 @@ func (r *Registry) ResolveModelInfo(provider, model string) (ModelInfo, error) {
 	if err != nil {
 		return ModelInfo{}, err
 	}
-	info, err := a.ResolveModel(model)
+	info, err := resolve(a, provider, model)
 	if err != nil {
 		if errs.CodeOf(err) == "" {
 			err = errs.Wrap(UnknownModel, fmt.Sprintf("the model %q of provider %q cannot be resolved: %v", model, provider, err), err)
@@ -106,6 +106,18 @@ func (r *Registry) ResolveModelInfo(provider, model string) (ModelInfo, error) {
 	}
 	info.Provider, info.Model = provider, model
 	return info, nil
+}
+
+// resolve asks an adapter; a panic in it fails with MODEL_FAILED.
+func resolve(a Adapter, provider, model string) (_ ModelInfo, err error) {
+	defer event.Caught(&err, Class("").Code(), fmt.Sprintf("the adapter of provider %q", provider))
+	return a.ResolveModel(model)
+}
+
+// list likewise.
+func list(ctx context.Context, a Adapter, provider string) (_ []ModelInfo, err error) {
+	defer event.Caught(&err, Class("").Code(), fmt.Sprintf("the adapter of provider %q", provider))
+	return a.Models(ctx)
 }
 
 // Models lists the models of all providers, by provider and then by model. A
@@ -119,7 +131,7 @@ func (r *Registry) Models(ctx context.Context) ([]ModelInfo, error) {
 		if err != nil {
 			continue // it left since
 		}
-		models, err := a.Models(ctx)
+		models, err := list(ctx, a, id)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("list the models of %q: %w", id, err))
 		}

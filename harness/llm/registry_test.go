@@ -195,3 +195,28 @@ func TestClasses(t *testing.T) {
 		t.Errorf("message %q, want %q", got, want)
 	}
 }
+
+// broken panics whatever it is asked.
+type broken struct{ llm.Adapter }
+
+func (broken) Provider() string                                { return "broken" }
+func (broken) Models(context.Context) ([]llm.ModelInfo, error) { panic("ouch") }
+func (broken) ResolveModel(string) (llm.ModelInfo, error)      { panic("ouch") }
+
+// An adapter that panics is one that cannot be asked.
+func TestAdapterThatPanics(t *testing.T) {
+	var r llm.Registry
+	for _, a := range []llm.Adapter{broken{}, fixedAdapter{id: "a", models: []string{"m"}}} {
+		if _, err := r.Register(plug.NewScope("p"), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `the adapter of provider "broken" panicked: ouch`
+	if _, err := r.ResolveModelInfo("broken", "m"); errs.CodeOf(err) != "MODEL_FAILED" || err.Error() != want {
+		t.Errorf("resolve: %v (%s)", err, errs.CodeOf(err))
+	}
+	models, err := r.Models(t.Context())
+	if len(models) != 1 || errs.CodeOf(err) != "MODEL_FAILED" || !strings.Contains(err.Error(), want) {
+		t.Errorf("list: %v, %v", models, err)
+	}
+}
