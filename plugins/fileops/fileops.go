@@ -36,6 +36,13 @@
 // the result's summary and an ignorable fileops/recovered event say which. A
 // journal of another machine is taken over once it has rested for an hour.
 //
+// Whoever may write in a workspace can forge a journal. So one counts by itself
+// only for what lies below its root and not in a .git directory; for anything
+// else there must be a witness in a directory above, a file that the change has
+// kept there while it lasted. A journal that fails this is told of and left
+// alone; so is, for want of a place for a witness, one that was moving a .git
+// directory itself.
+//
 // An artifact, which write_file can write instead of content, is an object of
 // the attachment store: content_artifact is its reference as session logs have
 // it, and content_artifact_uri is artifact:// and the id of one that a message

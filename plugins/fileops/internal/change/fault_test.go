@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/vfs"
 	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -23,38 +24,39 @@ var start = tree{
 type operationCase struct {
 	name, op, args string
 	device         bool // dev/ is a device of its own
+	outside        bool // the root is the directory e, without a sandbox
 }
 
 var operationCases = []operationCase{
-	{"create", "write_file", `{"file_path":"new/deep/f.txt","content":"hi\n"}`, false},
-	{"overwrite", "write_file", `{"file_path":"a.txt","content":"new\n","force_overwrite":true}`, false},
-	{"overwrite through a symlink", "write_file", `{"file_path":"link","content":"new\n","force_overwrite":true}`, false},
-	{"overwrite without backup", "write_file", `{"file_path":"a.txt","content":"new\n","force_overwrite":true,"create_backup":false}`, false},
-	{"append", "write_file", `{"file_path":"a.txt","content":"more\n","append":true}`, false},
-	{"edit", "edit_file", `{"file_path":"a.txt","replacements":[{"old_content":"alpha","new_content":"ALPHA"}]}`, false},
-	{"patch", "patch_file", `{"file_path":"p.json","patches":[{"op":"set","path":"/a","value":2}]}`, false},
-	{"copy", "copy_file", `{"source_path":"a.txt","destination_path":"n/c.txt"}`, false},
-	{"copy over", "copy_file", `{"source_path":"a.txt","destination_path":"b.txt","overwrite":true}`, false},
-	{"copy a symlink", "copy_file", `{"source_path":"link","destination_path":"other"}`, false},
-	{"copy a directory", "copy_file", `{"source_path":"d","destination_path":"n/d2","recursive":true}`, false},
-	{"copy over a directory", "copy_file", `{"source_path":"d","destination_path":"e","recursive":true,"overwrite":true}`, false},
-	{"move", "move_file", `{"source_path":"a.txt","destination_path":"n/c.txt"}`, false},
-	{"move over", "move_file", `{"source_path":"a.txt","destination_path":"b.txt","overwrite":true}`, false},
-	{"move a directory", "move_file", `{"source_path":"d","destination_path":"n/d2"}`, false},
-	{"move over a directory", "move_file", `{"source_path":"d","destination_path":"e","overwrite":true}`, false},
-	{"move across", "move_file", `{"source_path":"a.txt","destination_path":"dev/c.txt"}`, true},
-	{"move across, over", "move_file", `{"source_path":"a.txt","destination_path":"dev/z.txt","overwrite":true}`, true},
-	{"move a directory across", "move_file", `{"source_path":"d","destination_path":"dev/d2"}`, true},
-	{"delete", "delete_file", `{"file_path":"a.txt"}`, false},
-	{"delete a symlink", "delete_file", `{"file_path":"link"}`, false},
-	{"back up", "backup_file", `{"file_path":"a.txt"}`, false},
+	{"create", "write_file", `{"file_path":"new/deep/f.txt","content":"hi\n"}`, false, false},
+	{"overwrite", "write_file", `{"file_path":"a.txt","content":"new\n","force_overwrite":true}`, false, false},
+	{"overwrite through a symlink", "write_file", `{"file_path":"link","content":"new\n","force_overwrite":true}`, false, false},
+	{"overwrite without backup", "write_file", `{"file_path":"a.txt","content":"new\n","force_overwrite":true,"create_backup":false}`, false, false},
+	{"append", "write_file", `{"file_path":"a.txt","content":"more\n","append":true}`, false, false},
+	{"edit", "edit_file", `{"file_path":"a.txt","replacements":[{"old_content":"alpha","new_content":"ALPHA"}]}`, false, false},
+	{"patch", "patch_file", `{"file_path":"p.json","patches":[{"op":"set","path":"/a","value":2}]}`, false, false},
+	{"copy", "copy_file", `{"source_path":"a.txt","destination_path":"n/c.txt"}`, false, false},
+	{"copy over", "copy_file", `{"source_path":"a.txt","destination_path":"b.txt","overwrite":true}`, false, false},
+	{"copy a symlink", "copy_file", `{"source_path":"link","destination_path":"other"}`, false, false},
+	{"copy a directory", "copy_file", `{"source_path":"d","destination_path":"n/d2","recursive":true}`, false, false},
+	{"copy over a directory", "copy_file", `{"source_path":"d","destination_path":"e","recursive":true,"overwrite":true}`, false, false},
+	{"move", "move_file", `{"source_path":"a.txt","destination_path":"n/c.txt"}`, false, false},
+	{"move over", "move_file", `{"source_path":"a.txt","destination_path":"b.txt","overwrite":true}`, false, false},
+	{"move a directory", "move_file", `{"source_path":"d","destination_path":"n/d2"}`, false, false},
+	{"move over a directory", "move_file", `{"source_path":"d","destination_path":"e","overwrite":true}`, false, false},
+	{"move across", "move_file", `{"source_path":"a.txt","destination_path":"dev/c.txt"}`, true, false},
+	{"move across, over", "move_file", `{"source_path":"a.txt","destination_path":"dev/z.txt","overwrite":true}`, true, false},
+	{"move a directory across", "move_file", `{"source_path":"d","destination_path":"dev/d2"}`, true, false},
+	{"delete", "delete_file", `{"file_path":"a.txt"}`, false, false},
+	{"delete a symlink", "delete_file", `{"file_path":"link"}`, false, false},
+	{"back up", "backup_file", `{"file_path":"a.txt"}`, false, false},
 	{"batch", "batch_file_ops", `{"atomic":true,"operations":[
 		{"operation":"write_file","path":"n/1.txt","config":{"content":"1\n"}},
 		{"operation":"edit_file","path":"a.txt","config":{"replacements":[{"old_content":"alpha","new_content":"A"}]}},
 		{"operation":"edit_file","path":"a.txt","config":{"replacements":[{"old_content":"A","new_content":"B"}],"create_backup":false}},
 		{"operation":"copy_file","path":"d","config":{"destination_path":"e","recursive":true,"overwrite":true}},
 		{"operation":"move_file","path":"b.txt","config":{"destination_path":"n/b.txt"}},
-		{"operation":"delete_file","path":"p.json"}]}`, false},
+		{"operation":"delete_file","path":"p.json"}]}`, false, false},
 }
 
 // runStep runs a step of a batch as the plugin does, without its checks.
@@ -79,6 +81,15 @@ func runStep(ctx context.Context, b *Batch, _ int, s Step) (any, *fault.Fault) {
 	return o.Result, o.Fault
 }
 
+// world is the tree that a case begins with.
+func (c operationCase) world(t testing.TB, provider string) *world {
+	w := newWorld(t, provider, start)
+	if c.outside {
+		w.put(tree{"e/.git/config": "x"})
+	}
+	return w
+}
+
 // play runs a case on a world through a provider that fails.
 func (c operationCase) play(ctx context.Context, w *world, f *faulty) Outcome {
 	f.FileSystem = w.fs
@@ -87,6 +98,10 @@ func (c operationCase) play(ctx context.Context, w *world, f *faulty) Outcome {
 		fs = devices{f, "dev"}
 	}
 	e := w.engine(Config{})
+	if c.outside {
+		fs = within{fs, w.root + "/e"}
+		e = New(Config{}, new(event.Bus), nil, nil)
+	}
 	if c.op == "batch_file_ops" {
 		return batch(ctx, w.t, e, fs, nil, c.args)
 	}

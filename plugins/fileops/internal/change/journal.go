@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,12 @@ type journal struct {
 	opts vfs.Options
 	doc  journalDoc
 	dir  string
-	made bool // the folder is new
+	path string // physical
+	made bool   // the folder is new
+	// written is the document as the file has it.
+	written journalDoc
+	// witnessed are the lines that the witnesses have.
+	witnessed []string
 }
 
 // journalDoc is the file's form.
@@ -45,12 +51,16 @@ type journalDoc struct {
 	Operation string    `json:"operation"`
 	Owner     owner     `json:"owner"`
 	Created   time.Time `json:"created"`
+	// Root is the root that the journal is of.
+	Root string `json:"root,omitempty"`
 	// Session is the session whose call it is; "" for none.
 	Session string `json:"session,omitempty"`
 	// Records are the changes that were begun, in order.
 	Records []Record `json:"records"`
 	// Scratch are paths that are of no use once the call is over.
 	Scratch []string `json:"scratch,omitempty"`
+	// Witnesses are the files that vouch for the journal.
+	Witnesses []string `json:"witnesses,omitempty"`
 	// Complete tells that all changes are made, and only scratch is left.
 	Complete bool `json:"complete,omitempty"`
 }
@@ -109,9 +119,14 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	root, err := r.processPath(r.base)
+	if err != nil {
+		return nil, err
+	}
 	s := r.store()
-	j := &journal{dir: dir, opts: s.options(), doc: journalDoc{Version: 1, ID: id, Operation: r.op, Owner: self(), Created: r.clock.time(), Session: idOf(r.call.Session())}}
-	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, journalPrefix+id+journalSuffix), vfs.ResolveOptions{}); err != nil {
+	j := &journal{dir: dir, path: path.Join(dir, journalPrefix+id+journalSuffix), opts: s.options(),
+		doc: journalDoc{Version: 1, ID: id, Operation: r.op, Owner: self(), Created: r.clock.time(), Root: root, Session: idOf(r.call.Session())}}
+	if j.t, err = r.fs.Resolve(ctx, j.path, vfs.ResolveOptions{}); err != nil {
 		return nil, err
 	}
 	if _, err := s.List(ctx, dir); err != nil {
@@ -125,6 +140,7 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 			return nil, err
 		}
 	}
+	j.written = j.doc
 	live.Store(id, true)
 	if err := r.save(ctx, j); err != nil {
 		r.end(ctx, j)
@@ -134,13 +150,23 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 }
 
 func (r *run) save(ctx context.Context, j *journal) error {
-	data, err := json.MarshalIndent(j.doc, "", " ")
+	if err := r.witness(ctx, j); err != nil {
+		return err
+	}
+	return r.writeDown(ctx, j, j.doc)
+}
+
+// writeDown replaces the file.
+func (r *run) writeDown(ctx context.Context, j *journal, doc journalDoc) error {
+	data, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
 		return err
 	}
 	if _, err = r.put(ctx, j.t, append(data, '\n'), vfs.Attr{}, j.opts); err != nil {
 		return fmt.Errorf("the journal could not be written: %w", err)
 	}
+	j.written = doc
+	j.written.Records, j.written.Scratch = slices.Clone(doc.Records), slices.Clone(doc.Scratch)
 	return nil
 }
 
@@ -148,6 +174,7 @@ func (r *run) save(ctx context.Context, j *journal) error {
 func (r *run) end(ctx context.Context, j *journal) {
 	ctx = context.WithoutCancel(ctx)
 	defer live.Delete(j.doc.ID)
+	r.dismiss(ctx, j)
 	err := vfs.Remove(ctx, r.fs, j.t, j.opts)
 	if err != nil {
 		err = vfs.Remove(ctx, r.fs, j.t, j.opts)

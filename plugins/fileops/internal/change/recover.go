@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,12 +27,17 @@ type Recovery struct {
 	// Undone are the paths that were put back, and Problems what could not be.
 	Undone   []string `json:"undone,omitempty"`
 	Problems []string `json:"problems,omitempty"`
+	// Doubt says why nothing was done: what was found need not be what an
+	// operation has left.
+	Doubt string `json:"doubt,omitempty"`
 }
 
 // String tells it in one line.
 func (r Recovery) String() string {
 	what := "was undone"
 	switch {
+	case r.Doubt != "":
+		return r.Doubt
 	case r.Completed:
 		what = "was complete and has been cleaned up"
 	case len(r.Problems) > 0:
@@ -105,9 +111,9 @@ func (r *run) recover(ctx context.Context) ([]Recovery, error) {
 
 // finishJournal takes a journal over, unless its owner is at work.
 func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, error) {
-	j := &journal{dir: dir, opts: r.store().options()}
+	j := &journal{dir: dir, path: path.Join(dir, name), opts: r.store().options()}
 	var err error
-	if j.t, err = r.fs.Resolve(ctx, path.Join(dir, name), vfs.ResolveOptions{}); err != nil {
+	if j.t, err = r.fs.Resolve(ctx, j.path, vfs.ResolveOptions{}); err != nil {
 		return nil, err
 	}
 	b, err := r.fs.ReadBytes(ctx, j.t, maxJournal)
@@ -127,10 +133,20 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 	if j.doc.Owner.alive(j.doc.ID, r.cfg.Now().Sub(info.Modified)) {
 		return nil, nil
 	}
+	if root, err := r.processPath(r.base); err != nil || r.cfg.BackupRoot != "" && j.doc.Root != "" && j.doc.Root != root {
+		return nil, err // in the folder of many roots it waits for its own
+	}
+	if why := r.doubt(ctx, j); why != "" {
+		return &Recovery{ID: j.doc.ID, Operation: j.doc.Operation, Began: j.doc.Created, Doubt: fmt.Sprintf(
+			"%s looks like the journal of an interrupted %s, but was left alone: %s; remove the file if nobody misses what it tells of",
+			vfs.DisplayName(j.path), vfs.DisplayName(j.doc.Operation), why)}, nil
+	}
 	// Of several who find it, one takes it over.
 	live.Store(j.doc.ID, true)
 	defer live.Delete(j.doc.ID)
 	j.doc.Owner = self()
+	j.written = j.doc
+	j.written.Records, j.written.Scratch = slices.Clone(j.doc.Records), slices.Clone(j.doc.Scratch)
 	claim := j.opts
 	claim.Guard = vfs.ReplaceIfVersion(b.Version)
 	data, err := json.Marshal(j.doc)
@@ -145,6 +161,12 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 	}
 	rec := &Recovery{ID: j.doc.ID, Operation: j.doc.Operation, Began: j.doc.Created, Completed: j.doc.Complete}
 	if !j.doc.Complete {
+		if r.root.Key == "" && len(j.doc.Witnesses) == 0 {
+			// All of it is below the root now, and nothing that is swapped
+			// meanwhile may lead out of it.
+			defer func() { r.root = vfs.Target{} }()
+			r.root = r.base
+		}
 		r.journal = j
 		r.takeBack(ctx, j, func(_ int, u Record, err error) {
 			if err != nil {
