@@ -199,8 +199,9 @@ func (o *ops) perform(ctx context.Context, call *tool.Call, op *operation, given
 	}
 	fs, release, err := o.FS.Acquire()
 	if err != nil {
-		// How the deployment is built is nothing to a model.
-		return nil, &failure{Kind: fault.IOError, Err: err, Message: "no filesystem is available just now; try again, or ask the user"}
+		// Sending the call again mounts no filesystem: that is for a person to do.
+		return nil, &failure{Kind: fault.UnsupportedByProvider, Action: "ask_user", Err: err,
+			Message: "no filesystem is available, so no file operation can be done now; tell the user"}
 	}
 	defer release()
 	if !op.changes {
@@ -389,7 +390,11 @@ func (o *ops) noOperation(given map[string]any) (*failure, *operation) {
 		return f, nil
 	}
 	f := refuse(fault.InvalidOperation, "operation", "there is no operation %q", name)
-	if best := near.Miss(name, enabled); best != "" {
+	best := near.Miss(name, enabled)
+	if other := otherOperations[strings.ToLower(name)]; slices.Contains(enabled, other) {
+		best = other
+	}
+	if best != "" {
 		f.Message += fmt.Sprintf("; did you mean %q?", best)
 		return f, operationNamed(best)
 	}

@@ -21,7 +21,12 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 		config, _ = parseObject([]byte(text))
 	}
 	if given["config"] != nil && !ok {
-		note(badArgument("config", "config must be a JSON object, not a string with one"))
+		const must = "config must be a JSON object"
+		if config == nil {
+			note(badArgument("config", must))
+		} else {
+			note(badArgument("config", must+", not a string with one"))
+		}
 	}
 	if given["config"] == nil {
 		if other := configStandIn(given); other != "" {
@@ -64,6 +69,9 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 	case given["path"] == nil:
 	case !ok:
 		note(badArgument("path", "path must be a string"))
+		if op.path != "" && args[op.path] == nil {
+			args[op.path] = given["path"]
+		}
 	case op.path == "":
 		if path != "" {
 			note(badArgument("path", "%s takes no path", op.name))

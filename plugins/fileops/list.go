@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -68,7 +70,7 @@ func runList(ctx context.Context, r *request) (result, error) {
 	if p := r.args.text("pattern"); p != "" {
 		var err error
 		if o.Name, err = gitignore.NewName(p); err != nil {
-			return nil, with(badArgument("pattern", "%v", err), "pattern", nil)
+			return nil, r.badPattern(p, err)
 		}
 	}
 	t, err := r.existingDir(ctx, "directory_path")
@@ -103,6 +105,28 @@ func runList(ctx context.Context, r *request) (result, error) {
 	}
 	out.ElapsedMS = time.Since(began).Milliseconds()
 	return out, nil
+}
+
+// badPattern proposes the same pattern where its directory can be listed
+// instead.
+func (r *request) badPattern(p string, err error) error {
+	f := with(badArgument("pattern", "%v", err), "pattern", nil)
+	dir, name := path.Split(p)
+	dir = strings.Trim(dir, "/")
+	if _, err := gitignore.NewName(name); err != nil || dir == "" {
+		return f
+	}
+	switch {
+	case dir == "**":
+		with(f, "max_depth", tree.MaxListDepth)
+	case strings.ContainsAny(dir, `*?[{\`):
+		return f
+	case r.args.text("directory_path") == ".":
+		with(f, "directory_path", dir)
+	default:
+		with(f, "directory_path", strings.TrimSuffix(slashed(r.args.text("directory_path")), "/")+"/"+dir)
+	}
+	return with(f, "pattern", name)
 }
 
 func (r *request) list(ctx context.Context, t vfs.Target, o tree.ListOptions) (tree.Listing, error) {

@@ -82,6 +82,8 @@ type field struct {
 	members []member
 	// words are the only ones that an array of strings may hold; nil for any.
 	words []string
+	// otherWords are what other tools call the words.
+	otherWords map[string]string
 }
 
 // kind is the JSON type of a field.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/errs"
@@ -46,14 +47,7 @@ func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error)
 		}
 		return t, f
 	}
-	if r.cfg.SandboxRoot == "" {
-		return t, nil
-	}
-	root, err := r.fs.Resolve(ctx, r.cfg.SandboxRoot, vfs.ResolveOptions{})
-	if err != nil {
-		return t, err
-	}
-	inside, err := r.fs.Contains(root, t)
+	inside, root, err := r.open(ctx, t)
 	if err != nil {
 		return t, err
 	}
@@ -62,6 +56,18 @@ func (r *request) resolve(ctx context.Context, field string) (vfs.Target, error)
 			vfs.DisplayName(given), vfs.DisplayName(root.Path))
 	}
 	return t, nil
+}
+
+// open reports whether a target is inside the sandbox root, by where its
+// symlinks lead. Without a root everything is.
+func (r *request) open(ctx context.Context, t vfs.Target) (inside bool, root vfs.Target, err error) {
+	if r.cfg.SandboxRoot == "" {
+		return true, root, nil
+	}
+	if root, err = r.fs.Resolve(ctx, r.cfg.SandboxRoot, vfs.ResolveOptions{}); err == nil {
+		inside, err = r.fs.Contains(root, t)
+	}
+	return inside, root, err
 }
 
 // existing resolves an argument and looks at what is there.
@@ -86,36 +92,88 @@ func (r *request) existing(ctx context.Context, field string) (vfs.Target, vfs.I
 // maxSiblings bounds the names among which a missing one is looked for.
 const maxSiblings = 10_000
 
-// notFound is the failure of a path with nothing at it. It names an entry
-// beside it that may have been meant.
+// notFound is the failure of a path with nothing at it. It names what may have
+// been meant: the path whose parts that do not exist are nearly those that do.
 func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *failure {
 	f := refuse(fault.PathNotFound, field, "there is nothing at \"%s\"", shown(t))
-	dir, name := path.Split(slashed(t.Path))
-	parent, err := r.fs.Resolve(ctx, dir, vfs.ResolveOptions{})
-	if err != nil {
+	dir, missing, ok := r.nearestDir(ctx, t)
+	if !ok {
 		return f
 	}
-	if r.cfg.SandboxRoot != "" {
-		// The parent is inside, or the path itself would have been refused;
-		// listing the root's own parent is not possible this way.
-		if root, err := r.fs.Resolve(ctx, r.cfg.SandboxRoot, vfs.ResolveOptions{}); err != nil || root.Key == t.Key {
+	var found []string
+	for at := dir; len(found) < len(missing); {
+		names, ok := r.namesIn(ctx, at)
+		if !ok {
+			return f
+		}
+		best := missing[len(found)]
+		switch here := slices.Contains(names, best); {
+		case here && found == nil:
+			f.Message = fmt.Sprintf("\"%s\" leads nowhere: %s is a symlink to what does not exist", shown(t), vfs.DisplayName(best))
+			return f
+		case !here:
+			if best = near.Miss(best, names); best == "" {
+				return f
+			}
+		}
+		found = append(found, best)
+		var err error
+		if at, err = r.fs.Resolve(ctx, below(at, best), vfs.ResolveOptions{}); err != nil {
+			return f
+		}
+		if inside, _, err := r.open(ctx, at); err != nil || !inside {
 			return f
 		}
 	}
-	entries, err := vfs.ReadDir(ctx, r.fs, parent)
+	best := below(dir, strings.Join(found, "/"))
+	// In the caller's own spelling, unless that leads around.
+	parts := strings.Split(strings.TrimRight(slashed(r.args.text(field)), "/"), "/")
+	if n := len(parts) - len(found); n >= 0 && slices.Equal(parts[n:], missing) {
+		best = strings.Join(append(parts[:n:n], found...), "/")
+	}
+	f.Message += fmt.Sprintf("; did you mean \"%s\"?", vfs.DisplayName(best))
+	return with(f, field, best)
+}
+
+// nearestDir is the nearest directory above t that exists and is open to the
+// caller, and the names that lead from it to t.
+func (r *request) nearestDir(ctx context.Context, t vfs.Target) (dir vfs.Target, missing []string, ok bool) {
+	for at := slashed(t.Path); len(missing) < maxAbove; {
+		up, name := path.Dir(at), path.Base(at)
+		if up == at || up == "." {
+			break
+		}
+		missing = append(missing, name)
+		parent, err := r.fs.Resolve(ctx, up, vfs.ResolveOptions{})
+		if err != nil {
+			break
+		}
+		if inside, _, err := r.open(ctx, parent); err != nil || !inside {
+			break
+		}
+		info, err := r.fs.Stat(ctx, parent)
+		if err != nil {
+			break
+		}
+		if info.Exists() {
+			slices.Reverse(missing)
+			return parent, missing, info.Type == vfs.Directory
+		}
+		at = up
+	}
+	return vfs.Target{}, nil, false
+}
+
+func (r *request) namesIn(ctx context.Context, dir vfs.Target) ([]string, bool) {
+	entries, err := vfs.ReadDir(ctx, r.fs, dir)
 	if err != nil || len(entries) > maxSiblings {
-		return f
+		return nil, false
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name
 	}
-	if best := near.Miss(name, names); best != "" {
-		f.Message += fmt.Sprintf("; did you mean \"%s\"?", vfs.DisplayName(best))
-		given := slashed(r.args.text(field))
-		with(f, field, strings.TrimSuffix(given, path.Base(given))+best)
-	}
-	return f
+	return names, true
 }
 
 // absent tells the policies that nothing is at a target.
@@ -140,10 +198,14 @@ func (r *request) existingFile(ctx context.Context, field string) (vfs.Target, v
 // existingDir is existing for a directory.
 func (r *request) existingDir(ctx context.Context, field string) (vfs.Target, error) {
 	t, info, err := r.existing(ctx, field)
-	if err == nil && info.Type != vfs.Directory {
-		err = refuse(fault.NotADirectory, field, "\"%s\" is not a directory", shown(t))
+	if err != nil || info.Type == vfs.Directory {
+		return t, err
 	}
-	return t, err
+	f := refuse(fault.NotADirectory, field, "\"%s\" is not a directory", shown(t))
+	if up := path.Dir(slashed(r.args.text(field))); !strings.HasSuffix(up, "..") {
+		with(f, field, up) // the directory that it is in
+	}
+	return t, f
 }
 
 // shown is a target's path as people and models see it.

@@ -46,6 +46,21 @@ var otherNames = map[string][]string{
 	"operation": {"op"},
 }
 
+// otherOperations are names that other tools have for an operation.
+var otherOperations = map[string]string{
+	"read": "view_file", "read_file": "view_file", "view": "view_file", "open": "view_file", "cat": "view_file", "head": "view_file",
+	"tail": "view_file", "get_file": "view_file", "stat": "file_info", "info": "file_info", "exists": "file_info",
+	"ls": "list_directory", "list": "list_directory", "list_dir": "list_directory", "list_files": "list_directory", "dir": "list_directory",
+	"tree": "file_tree", "grep": "search_files", "rg": "search_files", "search": "search_files", "find": "search_files",
+	"find_in_files": "search_files", "diff": "diff_file", "compare": "diff_file", "validate": "validate_file", "lint": "validate_file",
+	"write": "write_file", "save": "write_file", "create": "create_file", "new_file": "create_file", "edit": "edit_file",
+	"replace": "edit_file", "str_replace": "edit_file", "patch": "patch_file", "copy": "copy_file", "cp": "copy_file",
+	"move": "move_file", "mv": "move_file", "rename": "move_file", "rename_file": "move_file", "delete": "delete_file",
+	"remove": "delete_file", "remove_file": "delete_file", "rm": "delete_file", "unlink": "delete_file", "backup": "backup_file",
+	"snapshot": "backup_file", "backups": "list_backups", "rollback": "rollback_file", "restore": "rollback_file",
+	"restore_file": "rollback_file", "undo": "rollback_file", "batch": "batch_file_ops",
+}
+
 // meant is the one of names that somebody who wrote another probably meant, or
 // "".
 func meant(name string, names []string) string {
@@ -65,10 +80,16 @@ func (op *operation) fieldNames() []string {
 	return names
 }
 
-// meant is the argument that an unknown one stands for, or "". The path has
-// the hub's name too.
+// pathNames are names that the hub, other operations and other tools have for
+// the path that an operation is about.
+var pathNames = []string{
+	"path", "file_path", "root_path", "directory_path", "search_path", "source_path",
+	"file", "filename", "file_name", "filepath", "dir", "directory", "dir_path", "folder", "root", "uri",
+}
+
+// meant is the argument that an unknown one stands for, or "".
 func (op *operation) meant(name string) string {
-	if name == "path" && op.path != "" {
+	if op.path != "" && slices.Contains(pathNames, name) {
 		return op.path
 	}
 	return meant(name, op.fieldNames())
@@ -196,20 +217,7 @@ func (f *field) checkObject(op *operation, at string, o map[string]any) *failure
 // repaired is a value that f takes, made of what the caller gave as far as
 // that says what was meant.
 func (f *field) repaired(op *operation, v any) (any, bool) {
-	switch s, isText := v.(string); {
-	case f.kind == texts && isText && strings.TrimSpace(s) != "":
-		if list, err := parseList(s); err == nil {
-			v = list
-		} else {
-			v = []any{s}
-		}
-	case (f.kind == integer || f.kind == boolean) && isText:
-		m, err := parseObject([]byte(`{"value":` + s + `}`))
-		if err != nil {
-			return nil, false
-		}
-		v = m["value"]
-	}
+	v = f.coerced(v)
 	value, why := f.convert(v)
 	if why != "" || f.foreign(value) {
 		return nil, false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ var searchFiles = &operation{
 		{name: "context_lines", kind: integer, def: 0, min: 0, about: "Lines around each match, 0 (the default) to 3; in content mode."},
 		{name: "include_patterns", kind: texts, about: `Gitignore-style patterns of files to search, such as ["*.rs"].`},
 		{name: "exclude_patterns", kind: texts, about: `Gitignore-style patterns of files to leave out, such as ["*.bak", "target/**"].`},
-		{name: "file_types", kind: texts, words: sortedKeys(fileTypes), about: "Languages to search: " + strings.Join(sortedKeys(fileTypes), ", ") + "."},
+		{name: "file_types", kind: texts, words: sortedKeys(fileTypes), otherWords: otherTypes, about: "Languages to search: " + strings.Join(sortedKeys(fileTypes), ", ") + "."},
 		{name: "max_results", kind: integer, def: 200, min: 1, about: "Matches in content mode: 200 by default, at most 1000."},
 		{name: "max_files", kind: integer, def: 500, min: 1, about: "Files listed in the other modes: 500 by default, at most 5000."},
 		{name: "max_scanned_files", kind: integer, def: search.DefaultScannedFiles, min: 1, about: "Files to search at most; 50000 by default."},
@@ -47,6 +48,13 @@ var fileTypes = map[string][]string{
 	"py": {"*.py", "*.pyi"}, "go": {"*.go"}, "java": {"*.java"}, "kt": {"*.kt", "*.kts"}, "md": {"*.md", "*.markdown", "*.mdx"},
 	"json": {"*.json", "*.jsonl"}, "yaml": {"*.yaml", "*.yml"}, "toml": {"*.toml"}, "c": {"*.c", "*.h"},
 	"cpp": {"*.cpp", "*.cc", "*.cxx", "*.hpp", "*.hh", "*.hxx", "*.h"}, "rb": {"*.rb"}, "sh": {"*.sh", "*.bash", "*.zsh"},
+}
+
+// otherTypes are other names of languages, with those of fileTypes.
+var otherTypes = map[string]string{
+	"bash": "sh", "c++": "cpp", "cc": "cpp", "golang": "go", "h": "c", "hpp": "cpp", "javascript": "js", "jsx": "js", "kotlin": "kt",
+	"markdown": "md", "python": "py", "python3": "py", "rs": "rust", "ruby": "rb", "shell": "sh", "tsx": "ts", "typescript": "ts",
+	"yml": "yaml", "zsh": "sh",
 }
 
 // The bounds of the search's arguments.
@@ -207,7 +215,7 @@ func (r *request) searchOptions() (search.Options, error) {
 	for _, name := range r.args.texts("file_types") {
 		globs, ok := fileTypes[strings.ToLower(name)]
 		if !ok {
-			return o, with(badArgument("file_types", "there is no file type %q; there are %s", name, strings.Join(sortedKeys(fileTypes), ", ")), "file_types", nil)
+			return o, r.unknownType(name)
 		}
 		types = append(types, globs...)
 	}
@@ -220,6 +228,27 @@ func (r *request) searchOptions() (search.Options, error) {
 	}
 	o.Exclude, err = r.globs("exclude_patterns", gitignore.ExcludeEntries)
 	return o, err
+}
+
+// unknownType is the failure of a file type that there is not.
+func (r *request) unknownType(name string) error {
+	f := badArgument("file_types", "there is no file type %q", name)
+	fd := r.op.field("file_types")
+	if best := fd.meantWord(name); best != "" {
+		f.Message += fmt.Sprintf("; did you mean %q?", best)
+	} else {
+		f.Message += "; there are " + strings.Join(fd.words, ", ")
+	}
+	var known []string
+	for _, s := range r.args.texts("file_types") {
+		if word := fd.meantWord(s); word != "" && !slices.Contains(known, word) {
+			known = append(known, word)
+		}
+	}
+	if known == nil {
+		return with(f, "file_types", nil)
+	}
+	return with(f, "file_types", known)
 }
 
 // search runs over a directory, or over one file of its directory. Paths of
