@@ -1,8 +1,6 @@
 package tool
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/internal/jsonx"
 )
 
 // freeze validates the arguments and puts them in canonical form.
@@ -28,14 +27,18 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
 			Message: fmt.Sprintf("the arguments of %s are not valid UTF-8; send one JSON object", inv.Name)}
 	}
-	value, err := parse([]byte(text))
-	if err != nil {
-		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
-			Message: fmt.Sprintf("the arguments of %s are not valid JSON: %v; send one JSON object", inv.Name, err)}
-	}
-	if half := loneSurrogate(text); half != "" {
-		return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
-			Message: fmt.Sprintf("the arguments of %s hold %s, which is half a character; send it whole", inv.Name, half)}
+	value, ok := jsonx.Value(text)
+	if !ok {
+		// The slow way says what is wrong, and takes what is only unusual.
+		var err error
+		if value, err = parse([]byte(text)); err != nil {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name, Err: err,
+				Message: fmt.Sprintf("the arguments of %s are not valid JSON: %v; send one JSON object", inv.Name, err)}
+		}
+		if half := loneSurrogate(text); half != "" {
+			return nil, &errs.Error{Code: errs.InvalidArgs, Op: inv.Name,
+				Message: fmt.Sprintf("the arguments of %s hold %s, which is half a character; send it whole", inv.Name, half)}
+		}
 	}
 	given, ok := value.(map[string]any)
 	if !ok {
@@ -61,7 +64,7 @@ func (reg *registered) freeze(inv Invocation) (*Call, error) {
 	}
 	call := &Call{ID: inv.ID, Name: inv.Name, Arguments: canonical, Agent: inv.Agent}
 	if reg.decodeArgs != nil {
-		if call.decoded, err = reg.decodeArgs(canonical); err != nil {
+		if call.decoded, err = reg.decodeArgs(canonical, value); err != nil {
 			return nil, err
 		}
 	}
@@ -129,45 +132,4 @@ func escaped(text string) (rune, bool) {
 	}
 	u, err := strconv.ParseUint(text[2:6], 16, 16)
 	return rune(u), err == nil
-}
-
-// argsOf returns the arguments of a call in the tool's own type.
-func argsOf[A any](call *Call) (A, error) {
-	if args, ok := call.decoded.(A); ok {
-		return args, nil
-	}
-	return decodeArgs[A](call.Arguments)
-}
-
-// decodeArgs turns arguments that were validated into their Go type.
-func decodeArgs[A any](arguments json.RawMessage) (A, error) {
-	var args A
-	if err := json.Unmarshal(arguments, &args); err != nil {
-		return args, errs.Wrap(errs.InvalidArgs, "invalid arguments: "+unfit(err), err)
-	}
-	return args, nil
-}
-
-// unfit says which argument its Go type has no room for. The value is left
-// out: it can be of any length.
-func unfit(err error) string {
-	var t *json.UnmarshalTypeError
-	if !errors.As(err, &t) {
-		return err.Error()
-	}
-	// The path to the field names embedded Go types, too, which no caller knows.
-	name := t.Field[strings.LastIndexByte(t.Field, '.')+1:]
-	kind, _, _ := strings.Cut(t.Value, " ")
-	if kind == "number" && numeric(t) {
-		return name + " is a number that is out of range"
-	}
-	return fmt.Sprintf("%s must not be of type %s", name, kind)
-}
-
-func numeric(t *json.UnmarshalTypeError) bool {
-	switch k := t.Type.Kind().String(); {
-	case strings.HasPrefix(k, "int"), strings.HasPrefix(k, "uint"), strings.HasPrefix(k, "float"):
-		return true
-	}
-	return false
 }

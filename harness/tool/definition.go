@@ -66,9 +66,10 @@ type Definition struct {
 	CallCard   func(arguments json.RawMessage) (Card, error)
 	ResultCard func(arguments json.RawMessage, r Logged) (Card, error)
 
-	// decodeArgs turns the arguments into the type that Run and Render want, once
-	// for both; nil where they decode them themselves.
-	decodeArgs func(arguments json.RawMessage) (any, error)
+	// decodeArgs turns the arguments, canonical and as they were parsed, into the
+	// type that Run and Render want, once for both; nil where they decode them
+	// themselves.
+	decodeArgs func(canonical json.RawMessage, parsed any) (any, error)
 }
 
 // Rendered is a value as the model sees it and as the log keeps it.
@@ -99,9 +100,12 @@ type Tool[A, V any] struct {
 
 // Definition returns the tool for a registry.
 func (t Tool[A, V]) Definition() Definition {
+	fields := textsOf[A]()
 	d := Definition{
 		Name: t.Name, Description: t.Description, Input: t.Input, Output: infer[V](), Parallel: t.Parallel,
-		decodeArgs: func(arguments json.RawMessage) (any, error) { return decodeArgs[A](arguments) },
+		decodeArgs: func(canonical json.RawMessage, parsed any) (any, error) {
+			return decodeParsed[A](fields, canonical, parsed)
+		},
 		Run: func(ctx context.Context, call *Call) (any, error) {
 			args, err := argsOf[A](call)
 			if err != nil {

@@ -53,7 +53,9 @@ func BenchmarkSmallWrite(b *testing.B) {
 	w := newWorld(b)
 	content := strings.Repeat("x", small)
 	b.Run("tool", func(b *testing.B) {
+		w.put("a.txt", content)
 		a := w.agent("s")
+		w.must(b, a, "read", `{"file_path":"a.txt","limit":1}`)
 		n := 0
 		for b.Loop() {
 			n++
@@ -70,8 +72,8 @@ func BenchmarkSmallWrite(b *testing.B) {
 func BenchmarkSmallEdit(b *testing.B) {
 	w := newWorld(b)
 	content := "flag = 0\n" + strings.Repeat("some text in a line of it\n", small/26)
-	w.put("a.txt", content)
 	b.Run("tool", func(b *testing.B) {
+		w.put("a.txt", content)
 		a := w.agent("s")
 		w.must(b, a, "read", `{"file_path":"a.txt"}`)
 		n := 0
