@@ -7,6 +7,7 @@ package attachment
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // MediaType is an image's type, as in "image/png".
@@ -60,6 +61,14 @@ type Limits struct {
 	NormalizedImageMaxDimension int `json:"normalizedImageMaxDimension,omitempty"`
 	// NormalizedImageMaxBytes bounds the bytes of what is stored. Default 4 MiB.
 	NormalizedImageMaxBytes int64 `json:"normalizedImageMaxBytes,omitempty"`
+	// MediaTypes are the types that are admitted, of those above. Default all
+	// four. What is stored is not bound by them.
+	MediaTypes []MediaType `json:"mediaTypes,omitempty"`
+}
+
+// Accepts tells whether images of a type are admitted.
+func (l Limits) Accepts(mt MediaType) bool {
+	return slices.Contains(l.WithDefaults().MediaTypes, mt)
 }
 
 // WithDefaults returns l with its zero fields set to their defaults.
@@ -71,6 +80,9 @@ func (l Limits) WithDefaults() Limits {
 	fill(&l.MaxImageDimension, 8192)
 	fill(&l.NormalizedImageMaxDimension, 2048)
 	fill(&l.NormalizedImageMaxBytes, 4<<20)
+	if len(l.MediaTypes) == 0 {
+		l.MediaTypes = []MediaType{PNG, JPEG, WebP, GIF}
+	}
 	return l
 }
 

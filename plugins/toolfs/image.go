@@ -42,13 +42,14 @@ var mediaTypes = map[string]attachment.MediaType{
 }
 
 // runReadImage passes its gates in a fixed order: arguments, extension, store,
-// and the model's route, all before the file is touched.
+// the types that the store admits, and the model's route, all before the file is
+// touched.
 func (t *tools) runReadImage(ctx context.Context, call *tool.Call, a imageArgs) (imageValue, error) {
 	var none imageValue
 	if err := checkPath(a.FilePath); err != nil {
 		return none, err
 	}
-	ext := strings.ToLower(filepath.Ext(a.FilePath))
+	ext := extension(a.FilePath)
 	declared, known := mediaTypes[ext]
 	if !known {
 		return none, cannotRead(errs.UnsupportedImage, a.FilePath, "read_image only accepts PNG/JPEG/WebP/GIF paths")
@@ -58,6 +59,9 @@ func (t *tools) runReadImage(ctx context.Context, call *tool.Call, a imageArgs) 
 		return none, err
 	}
 	defer release()
+	if limits := store.Limits(); !limits.Accepts(declared) {
+		return none, cannotRead(errs.UnsupportedImage, a.FilePath, notAccepted(declared, limits))
+	}
 	if err := t.checkRoute(call, a.FilePath); err != nil {
 		return none, err
 	}
@@ -85,6 +89,26 @@ func (t *tools) runReadImage(ctx context.Context, call *tool.Call, a imageArgs) 
 		}
 		return imageValue{Path: vfs.DisplayName(target.Path), Image: ref}, nil
 	})
+}
+
+// extension is the one of a path's last component, in lower case. A name that
+// only begins with a dot, as ".png", has none.
+func extension(path string) string {
+	base := filepath.Base(path)
+	ext := filepath.Ext(base)
+	if ext == base {
+		return ""
+	}
+	return strings.ToLower(ext)
+}
+
+// notAccepted says what a deployment takes instead of a type.
+func notAccepted(declared attachment.MediaType, limits attachment.Limits) string {
+	var names []string
+	for _, mt := range limits.WithDefaults().MediaTypes {
+		names = append(names, string(mt))
+	}
+	return fmt.Sprintf("images of type %s are not accepted here; convert it to %s", declared, strings.Join(names, " or "))
 }
 
 // checkRoute demands that the model which will see the result takes images:

@@ -67,7 +67,7 @@ func pngOf(t *testing.T, width, height int, seed uint8) []byte {
 // The gates are passed in a fixed order, and all but the last come before the
 // file is touched.
 func TestImageGates(t *testing.T) {
-	w, _ := newGallery(t, attachment.Limits{MaxImageBytes: 4096})
+	w, _ := newGallery(t, attachment.Limits{MaxImageBytes: 4096, MediaTypes: []attachment.MediaType{attachment.PNG, attachment.JPEG}})
 	w.put("a.png", string(pngOf(t, 8, 8, 1)))
 	w.put("lie.jpg", string(pngOf(t, 8, 8, 1)))
 	w.put("big.png", strings.Repeat("x", 5000))
@@ -89,6 +89,9 @@ func TestImageGates(t *testing.T) {
 	}{
 		{"blank path", " ", w.viewer("b", "blind"), "INVALID_ARGS", "file_path must be a non-empty string"},
 		{"extension before route", "gone.txt", w.viewer("b", "blind"), "UNSUPPORTED_IMAGE_TYPE", `cannot read "gone.txt": read_image only accepts PNG/JPEG/WebP/GIF paths`},
+		{"a dot begins no extension", "d/.png", w.viewer("b", "blind"), "UNSUPPORTED_IMAGE_TYPE", `cannot read "d/.png": read_image only accepts PNG/JPEG/WebP/GIF paths`},
+		{"accepted types before route", "gone.GIF", w.viewer("b", "blind"), "UNSUPPORTED_IMAGE_TYPE",
+			`cannot read "gone.GIF": images of type image/gif are not accepted here; convert it to image/png or image/jpeg`},
 		{"route before file", "gone.png", w.viewer("b", "blind"), "MODEL_NO_IMAGE_INPUT",
 			`cannot read "gone.png" as an image: model "blind" does not declare image input; switch to an image-capable model to read images`},
 		{"nothing declared", "a.png", w.viewer("u", "unknown"), "MODEL_NO_IMAGE_INPUT",

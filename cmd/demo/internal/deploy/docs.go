@@ -55,6 +55,7 @@ var docs = map[string]doc{
 	"attachment.Limits.maxImagePixels":              {"64000000", "width times height of an image"},
 	"attachment.Limits.maxImageDimension":           {"8192", "pixels of each side"},
 	"attachment.Limits.normalizedImageMaxDimension": {"2048", "pixels of the long edge of what is stored"},
+	"attachment.Limits.mediaTypes":                  {"all four", "types of images that are admitted: image/png, image/jpeg, image/webp, image/gif"},
 	"attachment.Limits.normalizedImageMaxBytes":     {"4194304", "bytes of what is stored"},
 
 	"models.Config.closed":            {"", "providers that have no models but those of which something is known"},

@@ -78,6 +78,11 @@ func Parse(data []byte) (*Profile, error) {
 		if err != nil {
 			return nil, err
 		}
+		if lab {
+			// The curve then gives lightness: ICC.1:2022, 8.3.4.
+			lightness := c
+			c = func(x float64) float64 { return labToXYZ(100*lightness(x), 0, 0)[1] }
+		}
 		return &Profile{Space: Gray, Curves: [3]Curve{c, c, c}}, nil
 	case "RGB ":
 		if tag("rXYZ") == nil {

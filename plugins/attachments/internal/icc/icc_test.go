@@ -208,3 +208,23 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// In a grey profile whose connection space is CIELAB the curve gives lightness.
+func TestGreyLightness(t *testing.T) {
+	data := build("GRAY", map[string][]byte{"kTRC": curv()})
+	copy(data[20:], "Lab ")
+	p, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := NewTransform(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := []byte{128, 128, 128, 255, 0, 0, 0, 255, 255, 255, 255, 7}
+	tr.Row(row)
+	// L* 50.2 is a luminance of 0.186, which sRGB writes as 119.
+	if want := [12]byte{119, 119, 119, 255, 0, 0, 0, 255, 255, 255, 255, 7}; [12]byte(row) != want {
+		t.Errorf("got %v, want %v", row, want)
+	}
+}

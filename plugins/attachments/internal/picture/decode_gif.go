@@ -56,8 +56,6 @@ func decodeGIF(info *Info, out *sink) error {
 	r := lzw.NewReader(&subBlocks{data: f.data}, lzw.LSB, f.litWidth)
 	defer r.Close()
 	row := f.rows(r)
-	// The part of a row that lies on the screen.
-	from, to := min(f.left, info.Width), min(f.left+f.width, info.Width)
 	for y := range info.Height {
 		dst := out.Next()
 		clear(dst)
@@ -66,17 +64,11 @@ func decodeGIF(info *Info, out *sink) error {
 			if err != nil {
 				return err
 			}
-			for x := from; x < to; x++ {
-				copy(dst[4*x:4*x+4], colours[src[x-f.left]][:])
+			for x, i := range src {
+				copy(dst[4*(f.left+x):][:4], colours[i][:])
 			}
 		}
 		if err := out.Push(); err != nil {
-			return err
-		}
-	}
-	// Rows below the screen still have to be there.
-	for y := max(0, info.Height-f.top); y < f.height; y++ {
-		if _, err := row(y); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,8 @@ type pngDecoder struct {
 // decodePNG gives the rows of a PNG to out. Half of an interlaced one is gathered
 // first, in two bytes a pixel of the whole.
 func decodePNG(info *Info, out *sink) error {
-	z, err := zlib.NewReader(&pieces{chunks: info.png.idat})
+	in := &pieces{chunks: info.png.idat}
+	z, err := zlib.NewReader(in)
 	if err != nil {
 		return pngError(err)
 	}
@@ -84,6 +85,9 @@ func decodePNG(info *Info, out *sink) error {
 		return pngError(err)
 	case err != io.EOF:
 		return pngError(err)
+	}
+	if _, err := in.ReadByte(); err == nil {
+		info.unclean("it has more data than pixels")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func exifOrientation(b []byte) int {
 		case 3: // SHORT
 			v = int(order.Uint16(b[e+8:]))
 		case 4: // LONG, which a few writers use
-			v = int(order.Uint32(b[e+8:]) & 0xff)
+			v = int(min(order.Uint32(b[e+8:]), 9))
 		}
 		if v >= 1 && v <= 8 {
 			return v

@@ -200,6 +200,25 @@ func TestGIFFirstFrame(t *testing.T) {
 	}
 }
 
+// A frame that its screen has no room for is shown whole, as viewers do.
+func TestGIFScreenTooSmall(t *testing.T) {
+	pal := color.Palette{color.RGBA{200, 0, 0, 255}, color.RGBA{0, 0, 200, 255}}
+	frame := image.NewPaletted(image.Rect(2, 1, 12, 8), pal)
+	frame.Pix[len(frame.Pix)-1] = 1
+	file := gifBytes(t, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{ColorModel: pal, Width: 20, Height: 15}})
+	for _, screen := range []byte{0, 1, 5} {
+		file[6], file[8] = screen, screen
+		n := normalize(t, file, attachment.GIF, attachment.Limits{})
+		if n.Width != 12 || n.Height != 8 {
+			t.Errorf("screen of %d: %dx%d", screen, n.Width, n.Height)
+			continue
+		}
+		if c := pixels(t, n.Encoded).NRGBAAt(11, 7); c != (color.NRGBA{0, 0, 200, 255}) {
+			t.Errorf("screen of %d: the last pixel is %v", screen, c)
+		}
+	}
+}
+
 func hugePNG(w, h int) []byte {
 	head := binary.BigEndian.AppendUint32(nil, uint32(w))
 	head = binary.BigEndian.AppendUint32(head, uint32(h))

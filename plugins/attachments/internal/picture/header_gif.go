@@ -74,13 +74,10 @@ func inspectGIF(data []byte, info *Info) error {
 		return invalid("the GIF image has no frame")
 	}
 	f := info.gif
-	// A few writers leave the screen at zero; the first frame then is the screen.
-	if info.Width == 0 {
-		info.Width = f.left + f.width
-	}
-	if info.Height == 0 {
-		info.Height = f.top + f.height
-	}
+	// A few writers leave the screen at zero or smaller than the first frame, which
+	// viewers then show whole.
+	info.Width = max(info.Width, f.left+f.width)
+	info.Height = max(info.Height, f.top+f.height)
 	if f.palette == nil {
 		return invalid("the GIF image has no colours")
 	}

@@ -21,10 +21,14 @@ func inspectJPEG(data []byte, info *Info) error {
 	profiles := map[byte][]byte{}
 	exif := false
 	pos := 2
+	coded := false // what lies before the next marker is entropy coded
 	for {
 		marker, next := nextJPEGMarker(data, pos)
 		if marker == 0 {
 			return invalid("the JPEG image is cut off: it has no end marker")
+		}
+		if !coded && len(bytes.Trim(data[pos:next-1], "\xff")) > 0 {
+			info.unclean("it has data between its segments")
 		}
 		pos = next
 		if marker == 0xd9 {
@@ -42,6 +46,7 @@ func inspectJPEG(data []byte, info *Info) error {
 		}
 		seg := data[pos+2 : pos+n]
 		pos += n
+		coded = marker == 0xda
 		switch {
 		case marker == 0xc0 || marker == 0xc1 || marker == 0xc2:
 			if err := jpegFrame(marker, seg, info); err != nil {

@@ -113,10 +113,14 @@ func TestPolyglots(t *testing.T) {
 		files := map[string][]byte{"behind": append(bytes.Clone(data), payload...)}
 		switch name {
 		case "jpeg":
+			end := 4 + int(binary.BigEndian.Uint16(data[4:])) // of the first segment
+			files["between segments"] = append(append(bytes.Clone(data[:end]), payload...), data[end:]...)
 			files["comment"] = withJPEGSegment(data, 0xfe, payload)
 			files["application"] = withJPEGSegment(data, 0xe9, payload)
 		case "png":
 			files["chunk"] = withPNGChunk(data, "zzZz", payload)
+			end := len(data) - 12 // of the pixel data, which goes on behind its last pixel
+			files["pixel data"] = append(append(bytes.Clone(data[:end]), pngChunk("IDAT", payload)...), data[end:]...)
 		}
 		for where, file := range files {
 			t.Run(name+"/"+where, func(t *testing.T) {
@@ -177,6 +181,33 @@ func TestMemory(t *testing.T) {
 				t.Errorf("%d bytes allocated, bound %d", got, c.bound)
 			}
 		})
+	}
+}
+
+// A PNG of 16 bits that cannot be converted says so, whatever the cause.
+func TestSixteenBitFailure(t *testing.T) {
+	const want = "the 16-bit PNG could not be converted to the normalized 8-bit sRGB form; convert it to an 8-bit PNG/JPEG/WebP and retry"
+	good := rawPNG(21, 17, 2, 16, false, false)
+	short := append(bytes.Clone(good[:33]), pngChunk("IDAT", deflate(make([]byte, 100)))...)
+	short = append(short, pngChunk("IEND", nil)...)
+	for _, c := range []struct {
+		name   string
+		data   []byte
+		limits attachment.Limits
+		code   errs.Code
+	}{
+		{"too few samples", short, attachment.Limits{}, errs.InvalidImage},
+		{"no room", good, attachment.Limits{NormalizedImageMaxBytes: 10}, errs.ImageTooLarge},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := attempt(t, c.data, c.limits)
+			if !errors.Is(err, c.code) || err.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	if _, err := attempt(t, good[:len(good)-20], attachment.Limits{}); err == nil || err.Error() == want {
+		t.Errorf("a file that is cut off: %v", err)
 	}
 }
 

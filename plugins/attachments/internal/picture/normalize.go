@@ -2,10 +2,12 @@ package picture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/bridle-go/bridle/harness/attachment"
+	"github.com/bridle-go/bridle/harness/errs"
 )
 
 // Normalized is a picture that is fit to be stored.
@@ -59,17 +61,26 @@ func Normalize(ctx context.Context, data []byte, declared attachment.MediaType, 
 		out.Reason = fmt.Sprintf("it has more than %d bytes", limits.NormalizedImageMaxBytes)
 	}
 	m, err := decodeTo(ctx, data, info, size, limits)
-	if err != nil {
-		return Normalized{}, err
+	if err == nil {
+		out.Encoded, err = encodeWithin(ctx, m, limits.NormalizedImageMaxBytes)
 	}
-	out.Encoded, err = encodeWithin(ctx, m, limits.NormalizedImageMaxBytes)
 	if err != nil {
-		return Normalized{}, err
+		return Normalized{}, conversionFailed(info, err)
 	}
 	if out.Width != upright.Width || out.Height != upright.Height {
 		out.Original = &upright
 	}
 	return out, nil
+}
+
+// conversionFailed words the failure for a PNG of 16 bits a sample: what to do is
+// the same whatever the cause, which stays in the chain.
+func conversionFailed(info *Info, err error) error {
+	var e *errs.Error // cancellation is none
+	if info.png == nil || info.Depth != 16 || !errors.As(err, &e) {
+		return err
+	}
+	return errs.Wrap(e.Code, "the 16-bit PNG could not be converted to the normalized 8-bit sRGB form; convert it to an 8-bit PNG/JPEG/WebP and retry", err)
 }
 
 // refusePanic turns a panic into an error: one bad picture must not take the

@@ -177,6 +177,12 @@ func TestAdmission(t *testing.T) {
 		{"side", p, attachment.PNG, attachment.Limits{MaxImageDimension: 29}, errs.ImageDimension},
 		{"bomb", hugePNG(60000, 60000), attachment.PNG, attachment.Limits{}, errs.ImageDimension},
 		{"no pixels", hugePNG(0, 5), attachment.PNG, attachment.Limits{}, errs.InvalidImage},
+		{"half a bomb", hugePNG(60000, 60000)[:40], attachment.PNG, attachment.Limits{}, errs.ImageDimension},
+		{"half a picture of too many pixels", jpegBytes(t, gradient(40, 40), 80)[:700], attachment.JPEG, attachment.Limits{MaxImagePixels: 1000}, errs.ImageTooManyPixels},
+		{"half a picture", p[:len(p)-9], attachment.PNG, attachment.Limits{}, errs.InvalidImage},
+		{"a type that is not taken", p, attachment.PNG, attachment.Limits{MediaTypes: []attachment.MediaType{attachment.JPEG}}, errs.UnsupportedImage},
+		{"content that is not taken", p, "", attachment.Limits{MediaTypes: []attachment.MediaType{attachment.JPEG}}, errs.UnsupportedImage},
+		{"a declared type that is not taken", p, attachment.GIF, attachment.Limits{MediaTypes: []attachment.MediaType{attachment.PNG}}, errs.UnsupportedImage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Normalize(context.Background(), c.data, c.declared, c.limits)

@@ -89,6 +89,25 @@ func TestOrientation(t *testing.T) {
 }
 
 // withWebPExif wraps a plain lossy file.
+// An orientation of another width of number counts by its whole value.
+func TestOrientationNumbers(t *testing.T) {
+	block := func(kind uint16, value uint32) []byte {
+		b := []byte("II*\x00\x08\x00\x00\x00\x01\x00\x12\x01")
+		b = binary.LittleEndian.AppendUint16(b, kind)
+		b = binary.LittleEndian.AppendUint32(b, 1)
+		return binary.LittleEndian.AppendUint32(b, value)
+	}
+	for _, c := range []struct {
+		kind  uint16
+		value uint32
+		want  int
+	}{{3, 6, 6}, {4, 6, 6}, {4, 0x106, 1}, {4, 1 << 31, 1}, {3, 9, 1}, {3, 0, 1}, {2, 6, 1}} {
+		if got := exifOrientation(block(c.kind, c.value)); got != c.want {
+			t.Errorf("type %d, value %#x: got %d, want %d", c.kind, c.value, got, c.want)
+		}
+	}
+}
+
 func withWebPExif(file []byte, w, h int, block []byte) []byte {
 	riff := func(id string, b []byte) []byte {
 		out := append([]byte(id), binary.LittleEndian.AppendUint32(nil, uint32(len(b)))...)

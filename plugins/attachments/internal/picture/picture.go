@@ -16,6 +16,7 @@ package picture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/attachment"
@@ -125,11 +126,20 @@ func Sniff(data []byte) (mt attachment.MediaType, name string) {
 // Errors: INVALID_IMAGE for what is damaged, cut off or no picture at all;
 // UNSUPPORTED_IMAGE_TYPE for other formats.
 func Inspect(data []byte) (*Info, error) {
-	if len(data) == 0 {
-		return nil, invalid("the image is empty")
+	info, err := inspect(data)
+	if err != nil {
+		return nil, err
 	}
+	return info, nil
+}
+
+// inspect is Inspect, and returns what it knows beside an error.
+func inspect(data []byte) (*Info, error) {
 	mt, name := Sniff(data)
 	info := &Info{MediaType: mt, Orientation: 1, Depth: 8}
+	if len(data) == 0 {
+		return info, invalid("the image is empty")
+	}
 	var err error
 	switch mt {
 	case attachment.PNG:
@@ -142,15 +152,15 @@ func Inspect(data []byte) (*Info, error) {
 		err = inspectGIF(data, info)
 	default:
 		if name == "" {
-			return nil, invalid("the content is not an image that is known")
+			return info, invalid("the content is not an image that is known")
 		}
-		return nil, errs.New(errs.UnsupportedImage, name+" images are not supported; convert it to PNG, JPEG, WebP or GIF")
+		return info, errs.New(errs.UnsupportedImage, name+" images are not supported; convert it to PNG, JPEG, WebP or GIF")
 	}
 	if err != nil {
-		return nil, err
+		return info, err
 	}
 	if info.Width < 1 || info.Height < 1 {
-		return nil, invalid("the %s image has no pixels: %d x %d", name, info.Width, info.Height)
+		return info, invalid("the %s image has no pixels: %d x %d", name, info.Width, info.Height)
 	}
 	if info.Orientation != 1 {
 		info.unclean("orientation %d has to be applied", info.Orientation)
@@ -172,7 +182,7 @@ func canonical(mt attachment.MediaType) attachment.MediaType {
 // the admission limits. No pixel is decoded.
 //
 // Errors: those of Inspect, and IMAGE_TOO_LARGE, UNSUPPORTED_IMAGE_TYPE for a
-// declared type that is not read, IMAGE_TYPE_MISMATCH,
+// type that limits do not name, IMAGE_TYPE_MISMATCH,
 // IMAGE_DIMENSION_TOO_LARGE, IMAGE_TOO_MANY_PIXELS.
 func Admit(data []byte, declared attachment.MediaType, limits attachment.Limits) (*Info, error) {
 	limits = limits.WithDefaults()
@@ -180,28 +190,34 @@ func Admit(data []byte, declared attachment.MediaType, limits attachment.Limits)
 		return nil, errs.New(errs.ImageTooLarge, fmt.Sprintf("the image has %d bytes, more than the limit of %d", len(data), limits.MaxImageBytes))
 	}
 	declared = canonical(declared)
-	switch declared {
-	case "", attachment.PNG, attachment.JPEG, attachment.WebP, attachment.GIF:
-	default:
-		return nil, errs.New(errs.UnsupportedImage, fmt.Sprintf("images of type %q are not supported; PNG, JPEG, WebP and GIF are", string(declared)))
+	mt, _ := Sniff(data)
+	for _, t := range []attachment.MediaType{declared, mt} {
+		if t != "" && !slices.Contains(limits.MediaTypes, t) {
+			return nil, errs.New(errs.UnsupportedImage, fmt.Sprintf("images of type %q are not accepted; %s", string(t), accepted(limits)))
+		}
 	}
-	if mt, _ := Sniff(data); mt != "" && declared != "" && mt != declared {
+	if mt != "" && declared != "" && mt != declared {
 		return nil, errs.New(errs.ImageTypeMismatch, fmt.Sprintf("the image is declared as %s but its content is %s", declared, mt))
 	}
-	info, err := Inspect(data)
-	if err != nil {
-		return nil, err
-	}
+	info, err := inspect(data)
+	// What the header claims counts before what is wrong further on: more of the
+	// file would not help a picture that is too large.
 	if err := checkSize(info.Width, info.Height, limits); err != nil {
 		return nil, err
 	}
-	if info.gif != nil {
-		// A frame may claim more than its screen shows.
-		if err := checkSize(info.gif.width, info.gif.height, limits); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	return info, nil
+}
+
+// accepted says what types are.
+func accepted(limits attachment.Limits) string {
+	var names []string
+	for _, mt := range limits.MediaTypes {
+		names = append(names, string(mt))
+	}
+	return "this store takes " + strings.Join(names, ", ")
 }
 
 func checkSize(w, h int, limits attachment.Limits) error {
