@@ -262,7 +262,7 @@ func ParseHeader(line []byte) (Header, error) {
 	}
 	var h Header
 	var kind string
-	var version json.Number
+	var version json.RawMessage
 	seen := map[string]bool{}
 	for _, f := range fields {
 		seen[f.Name] = true
@@ -289,11 +289,11 @@ func ParseHeader(line []byte) (Header, error) {
 	if kind != headerType {
 		return Header{}, fmt.Errorf("it is not a session header: its type is %q, not %q", kind, headerType)
 	}
-	if version.String() != fmt.Sprint(Version) {
-		if version == "" {
+	if string(version) != fmt.Sprint(Version) {
+		if version == nil {
 			return Header{}, fmt.Errorf("the field %q is missing", "version")
 		}
-		return Header{}, &VersionError{Found: version.String()}
+		return Header{}, &VersionError{Found: string(version)}
 	}
 	for _, name := range []string{"id", "createdAt", "cwd"} {
 		if !seen[name] {

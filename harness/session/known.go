@@ -12,14 +12,15 @@ import (
 )
 
 // LogOnly reports whether the event says itself that no fold depends on it: by
-// a field "logOnly" that is true, or by a surface operation that leaves the
-// list of messages alone. Writers spell both with and without a hyphen.
+// a field "logOnly" that is true, by a field beside its data whose value is that
+// word, or by a surface operation that leaves the list of messages alone.
+// Writers spell the word with and without a hyphen.
 func (e Event) LogOnly() bool {
 	if e.SurfaceOp == SurfaceNone || isLogOnly(string(e.SurfaceOp)) {
 		return true
 	}
 	for name, value := range e.Extra {
-		if isLogOnly(name) && string(value) == "true" {
+		if isLogOnly(name) && string(value) == "true" || isLogOnly(strings.Trim(string(value), `"`)) {
 			return true
 		}
 	}

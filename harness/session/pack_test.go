@@ -156,6 +156,7 @@ func TestRefusals(t *testing.T) {
 		{"empty", "", session.Corrupt, "line 1: the log is empty: it has no header"},
 		{"no header", `{"type":"turn/start","seq":0,"time":1,"data":{"turn":1}}` + "\n", session.Corrupt, `line 1: the header is cut off or damaged: it is not a session header: its type is "turn/start", not "session"`},
 		{"other version", `{"type":"session","version":3,"id":"s","createdAt":5,"cwd":"/w"}` + "\n" + head, session.UnsupportedVersion, "line 1: the log has format version 3, and this program reads version 0"},
+		{"version in quotes", `{"type":"session","version":"0","id":"s","createdAt":5,"cwd":"/w"}` + "\n" + head, session.UnsupportedVersion, `line 1: the log has format version "0", and this program reads version 0`},
 		{"no version", `{"type":"session","id":"s","createdAt":5,"cwd":"/w"}` + "\n" + head, session.Corrupt, `line 1: the field "version" is missing`},
 		{"unknown event", head + `{"type":"x/y","seq":0,"time":1,"data":{}}`, session.UnknownEvent, `line 2: the event type "x/y" is unknown here and not marked ignorable, so what it means for the session would be lost`},
 		{"ignorable, but not true", head + `{"type":"x/y","seq":0,"time":1,"data":{},"ignorable":"yes"}`, session.UnknownEvent, `line 2: the event type "x/y" is unknown`},
@@ -208,6 +209,7 @@ func TestUnknownEventsAreKept(t *testing.T) {
 		`{"type":"x/i","seq":8,"time":9,"data":null,"ignorable":true}`,
 		`{"type":"x/known","seq":9,"time":9,"data":{}}`,
 		`{"type":"turn/start","seq":10,"time":9,"data":{"turn":1,"later":{"z":1,"a":2}},"more":"<&>"}`,
+		`{"type":"x/j","seq":11,"time":9,"data":{},"visibility":"log-only"}`,
 	}
 	in := head[:len(head)-2] + `,"delegationDepth":0,"parent":{"z":1,"a":2}}` + "\n" + strings.Join(lines, "\n") + "\n"
 	log, err := session.Read(strings.NewReader(in), "x/known")
