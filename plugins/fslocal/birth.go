@@ -17,7 +17,7 @@ func (f *FS) BirthTime(ctx context.Context, t vfs.Target) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if err := aborted(ctx, "examine", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "examine", t.Path); err != nil {
 		return time.Time{}, err
 	}
 	born, err := birthTime(path)

@@ -65,14 +65,6 @@ func explain(err error) (errs.Code, string) {
 
 func quote(path string) string { return `"` + vfs.DisplayName(path) + `"` }
 
-// aborted reports the end of ctx as a coded error.
-func aborted(ctx context.Context, verb, path string) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return fail(verb, path, context.Cause(ctx))
-}
-
 func tooLarge(verb, path string, size, limit int64) error {
 	why := fmt.Sprintf("larger than the limit of %d bytes", limit)
 	if size > limit {

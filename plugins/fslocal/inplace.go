@@ -29,7 +29,7 @@ func (p *place) overwrite(ctx context.Context, old *existing, next []byte, attr 
 	if p.gate.OneName && old.meta.links > 1 {
 		return p.gate.Refusal()
 	}
-	if err := aborted(ctx, p.verb, p.t.Path); err != nil {
+	if err := vfs.Aborted(ctx, p.verb, p.t.Path); err != nil {
 		return err
 	}
 	file, err := p.dir.open(p.name, forWriting, 0)
@@ -53,7 +53,7 @@ func (p *place) overwrite(ctx context.Context, old *existing, next []byte, attr 
 	}
 	// The copy is also the lock by which processes take turns; what it was made
 	// of must still be what was judged.
-	err = aborted(ctx, p.verb, p.t.Path)
+	err = vfs.Aborted(ctx, p.verb, p.t.Path)
 	if now, statErr := file.stat(); err == nil && (statErr != nil || !now.sameEntry(old.meta)) {
 		err = errMoved
 	}

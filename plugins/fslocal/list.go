@@ -20,7 +20,7 @@ func (f *FS) List(ctx context.Context, t vfs.Target) ([]vfs.Entry, error) {
 	entries := make([]vfs.Entry, 0, len(names))
 	for i, d := range names {
 		if i%256 == 0 {
-			if err := aborted(ctx, "list", t.Path); err != nil {
+			if err := vfs.Aborted(ctx, "list", t.Path); err != nil {
 				return nil, err
 			}
 		}
@@ -63,7 +63,7 @@ func (f *FS) names(ctx context.Context, verb string, t vfs.Target) ([]fs.DirEntr
 	if err != nil {
 		return nil, err
 	}
-	if err := aborted(ctx, verb, t.Path); err != nil {
+	if err := vfs.Aborted(ctx, verb, t.Path); err != nil {
 		return nil, err
 	}
 	names, err := readNames(path)
@@ -169,7 +169,7 @@ func (w *treeWalk) dir(prefix string, t vfs.Target, names []fs.DirEntry) error {
 			}
 			continue
 		}
-		if err := aborted(w.ctx, "walk", w.root.Path); err != nil {
+		if err := vfs.Aborted(w.ctx, "walk", w.root.Path); err != nil {
 			return err
 		}
 		err := w.fn(path, *v.entry, nil)

@@ -41,7 +41,7 @@ func lockKey(ctx context.Context, path string) (unlock func(), err error) {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
 		leave()
-		return nil, context.Cause(ctx)
+		return nil, ctx.Err() // not its cause, which may have a code of its own
 	}
 	return func() {
 		<-l.turn

@@ -122,7 +122,7 @@ func (s *source) readAll(ctx context.Context, limit int64, check func([]byte) er
 	buf := make([]byte, 0, capacity)
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
+			return nil, err
 		}
 		if len(buf) == cap(buf) {
 			if int64(len(buf)) >= most {
@@ -198,7 +198,7 @@ func earlyNUL(t vfs.Target) func([]byte) error {
 
 // ReadText implements [vfs.FileSystem].
 func (f *FS) ReadText(ctx context.Context, t vfs.Target) (vfs.Text, error) {
-	if err := aborted(ctx, "read", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "read", t.Path); err != nil {
 		return vfs.Text{}, err
 	}
 	s, err := f.openFile("read", t)
@@ -222,7 +222,7 @@ func (f *FS) ReadBytes(ctx context.Context, t vfs.Target, limit int64) (vfs.Byte
 	if limit < 0 {
 		return vfs.Bytes{}, refuse(errs.InvalidArgs, "read", t.Path, "the limit is negative", nil)
 	}
-	if err := aborted(ctx, "read", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "read", t.Path); err != nil {
 		return vfs.Bytes{}, err
 	}
 	s, err := f.openFile("read", t)
@@ -267,7 +267,7 @@ func (f *FS) Lstat(ctx context.Context, t vfs.Target) (vfs.Info, error) {
 }
 
 func (f *FS) info(ctx context.Context, t vfs.Target, path string, follow bool) (vfs.Info, error) {
-	if err := aborted(ctx, "examine", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "examine", t.Path); err != nil {
 		return vfs.Info{}, err
 	}
 	now := time.Now()
@@ -311,7 +311,7 @@ func (f *FS) statVersion(ctx context.Context, path string, m meta, now time.Time
 			}
 		}
 		if ctx.Err() != nil {
-			return "", aborted(ctx, "examine", path)
+			return "", vfs.Aborted(ctx, "examine", path)
 		}
 	}
 	// Neither read nor trusted: every later content counts as another.
@@ -322,8 +322,8 @@ func (f *FS) statVersion(ctx context.Context, path string, m meta, now time.Time
 func (s *source) pour(ctx context.Context, w io.Writer) error {
 	buf := make([]byte, min(max(s.meta.size, 4096), 256<<10))
 	for {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		n, err := s.Read(buf)
 		if n > 0 {
@@ -347,7 +347,7 @@ func (f *FS) Access(ctx context.Context, t vfs.Target) (readable, writable bool,
 	if err != nil {
 		return false, false, err
 	}
-	if err := aborted(ctx, "examine", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "examine", t.Path); err != nil {
 		return false, false, err
 	}
 	readable, writable, err = access(path)
@@ -370,7 +370,7 @@ func (r *reader) Version() vfs.Version { return r.version }
 
 // Open implements [vfs.Opener].
 func (f *FS) Open(ctx context.Context, t vfs.Target) (vfs.Reader, error) {
-	if err := aborted(ctx, "open", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "open", t.Path); err != nil {
 		return nil, err
 	}
 	s, err := f.openFile("open", t)

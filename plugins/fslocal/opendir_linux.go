@@ -31,7 +31,7 @@ func (f *FS) OpenDir(ctx context.Context, t vfs.Target) (vfs.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := aborted(ctx, "open", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "open", t.Path); err != nil {
 		return nil, err
 	}
 	dir, err := OpenDir(path)

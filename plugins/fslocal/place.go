@@ -29,6 +29,8 @@ type place struct {
 	made    []madeDir
 	// last tells that there will be no further attempt.
 	last bool
+	// looks tells that nothing is to be changed.
+	looks bool
 }
 
 // madeDir is a directory that was made for the change, with the one it is in.
@@ -60,7 +62,7 @@ func (f *FS) change(ctx context.Context, verb string, spots []spot, fn func([]*p
 		return refuse(errs.IO, verb, path, "the filesystem provider has been closed", nil)
 	}
 	for try := 1; ; try++ {
-		if err := aborted(ctx, verb, path); err != nil {
+		if err := vfs.Aborted(ctx, verb, path); err != nil {
 			return err
 		}
 		err := f.attempt(ctx, verb, spots, try, fn)
@@ -121,7 +123,12 @@ func (f *FS) locate(s spot, try int) (string, error) {
 	case try == 1:
 		return key, nil
 	}
-	return resolvePath(s.t.Path)
+	path, err := resolvePath(s.t.Path)
+	if err == nil && s.opts.Grant != nil && path != key {
+		// Who approved it has approved the place that the path led to.
+		return "", refuse(errs.StaleVersion, "change", s.t.Path, "the path leads elsewhere than when the change was approved", nil)
+	}
+	return path, err
 }
 
 // lockPlaces takes the locks of all places in one order, so that two changes

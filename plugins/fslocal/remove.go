@@ -88,7 +88,7 @@ func (f *FS) MakeDir(ctx context.Context, t vfs.Target, opts vfs.Options) error 
 		if err := p.makeParents(); err != nil {
 			return err
 		}
-		if err := aborted(ctx, p.verb, t.Path); err != nil {
+		if err := vfs.Aborted(ctx, p.verb, t.Path); err != nil {
 			return err
 		}
 		if err := p.fs.hit("publish"); err != nil {
@@ -110,7 +110,7 @@ func (f *FS) Readlink(ctx context.Context, t vfs.Target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := aborted(ctx, "read link", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "read link", t.Path); err != nil {
 		return "", err
 	}
 	path, err := resolveEntry(t.Path, key)
@@ -156,7 +156,7 @@ func (f *FS) Symlink(ctx context.Context, content string, t vfs.Target, opts vfs
 		if err := p.makeParents(); err != nil {
 			return err
 		}
-		if err := aborted(ctx, verb, t.Path); err != nil {
+		if err := vfs.Aborted(ctx, verb, t.Path); err != nil {
 			return err
 		}
 		if err := p.fs.hit("publish"); err != nil {

@@ -41,7 +41,7 @@ func (f *FS) Rename(ctx context.Context, from, to vfs.Target, replace bool, opts
 		if err := dst.makeParents(); err != nil {
 			return err
 		}
-		if err := aborted(ctx, "rename", from.Path); err != nil {
+		if err := vfs.Aborted(ctx, "rename", from.Path); err != nil {
 			return err
 		}
 		if err := src.unchangedEntry(m); err != nil {
@@ -228,7 +228,7 @@ func (p *place) stageCopy(ctx context.Context, s *staged, from vfs.Target, path 
 	if err := s.sync(); err != nil {
 		return 0, err
 	}
-	return n, aborted(ctx, "copy", from.Path)
+	return n, vfs.Aborted(ctx, "copy", from.Path)
 }
 
 // copyContent copies all of a file by the quickest way that works.
@@ -239,8 +239,8 @@ func copyContent(ctx context.Context, dst *file, src *source) (int64, error) {
 	}
 	var total int64
 	for src.size >= 0 {
-		if ctx.Err() != nil {
-			return total, context.Cause(ctx)
+		if err := ctx.Err(); err != nil {
+			return total, err
 		}
 		n, err := copyRange(dst, src.file, 16<<20)
 		if err != nil && total == 0 {

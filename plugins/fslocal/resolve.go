@@ -15,10 +15,10 @@ import (
 // directory above it that does, with the rest added. Hard links are different
 // names and have different keys.
 func (f *FS) Resolve(ctx context.Context, path string, opts vfs.ResolveOptions) (vfs.Target, error) {
-	if err := checkPath(path); err != nil {
+	if err := vfs.CheckPath(path); err != nil {
 		return vfs.Target{}, err
 	}
-	if err := aborted(ctx, "resolve", path); err != nil {
+	if err := vfs.Aborted(ctx, "resolve", path); err != nil {
 		return vfs.Target{}, err
 	}
 	full := path
@@ -38,19 +38,6 @@ func (f *FS) Resolve(ctx context.Context, path string, opts vfs.ResolveOptions) 
 		return vfs.Target{}, fail("resolve", filepath.Clean(full), err)
 	}
 	return vfs.Target{Key: vfs.Key(key), Path: display}, nil
-}
-
-func checkPath(path string) error {
-	switch {
-	case path == "":
-		return refuse(errs.InvalidArgs, "resolve", path, "the path is empty", nil)
-	case strings.IndexByte(path, 0) >= 0:
-		return refuse(errs.InvalidArgs, "resolve", path, "the path holds a NUL byte", nil)
-	case path[0] == '~':
-		return refuse(errs.InvalidArgs, "resolve", path,
-			`"~" is not expanded; spell out the directory, or write "./`+vfs.DisplayName(path)+`" for a file of that name`, nil)
-	}
-	return nil
 }
 
 // ProcessPath implements [vfs.FileSystem]: the path with symlinks resolved.

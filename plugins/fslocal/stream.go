@@ -26,7 +26,7 @@ const (
 // the caller in goroutines of their own, which end with the file, an error or
 // Close.
 func (f *FS) StreamText(ctx context.Context, t vfs.Target) (vfs.TextStream, error) {
-	if err := aborted(ctx, "read", t.Path); err != nil {
+	if err := vfs.Aborted(ctx, "read", t.Path); err != nil {
 		return nil, err
 	}
 	s, err := f.openFile("read", t)
@@ -57,7 +57,7 @@ func (st *stream) Read(p []byte) (int, error) {
 	if st.closed {
 		return 0, refuse(errs.IO, "read", st.t.Path, "the stream has been closed", nil)
 	}
-	if err := aborted(st.ctx, "read", st.t.Path); err != nil {
+	if err := vfs.Aborted(st.ctx, "read", st.t.Path); err != nil {
 		return 0, st.end(err)
 	}
 	n, err := st.text.Read(p)

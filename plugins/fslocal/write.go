@@ -163,8 +163,10 @@ func (p *place) judge(ctx context.Context, edits, wantData bool) (*existing, err
 	if err := p.dir.writable(p.name); err != nil && !errors.Is(err, syscall.ETXTBSY) {
 		return nil, err
 	}
-	if again, err := p.restore(); again || err != nil {
-		return nil, errors.Join(err, errMovedIf(again))
+	if !p.looks {
+		if again, err := p.restore(); again || err != nil {
+			return nil, errors.Join(err, errMovedIf(again))
+		}
 	}
 	old := &existing{meta: m}
 	if !wantData && !guarded && p.opts.Grant == nil {
@@ -292,7 +294,7 @@ func (p *place) granted(old *existing, next []byte) error {
 // put stages new content and puts it in place; where that cannot be done on a
 // file that can itself be written, it overwrites the file.
 func (p *place) put(ctx context.Context, old *existing, next []byte, attr vfs.Attr) (err error) {
-	if err := aborted(ctx, p.verb, p.t.Path); err != nil {
+	if err := vfs.Aborted(ctx, p.verb, p.t.Path); err != nil {
 		return err
 	}
 	defer func() {
@@ -360,7 +362,7 @@ func (p *place) fill(ctx context.Context, s *staged, old *existing, next []byte,
 		return err
 	}
 	for rest := next; len(rest) > 0; {
-		if err := aborted(ctx, p.verb, p.t.Path); err != nil {
+		if err := vfs.Aborted(ctx, p.verb, p.t.Path); err != nil {
 			return err
 		}
 		n, err := s.Write(rest[:min(len(rest), readChunk)])
@@ -378,7 +380,7 @@ func (p *place) fill(ctx context.Context, s *staged, old *existing, next []byte,
 	if err := s.sync(); err != nil {
 		return err
 	}
-	return aborted(ctx, p.verb, p.t.Path)
+	return vfs.Aborted(ctx, p.verb, p.t.Path)
 }
 
 // dress gives a staged file the attributes of the one it replaces, and those

@@ -18,13 +18,13 @@ import (
 // begin is the beginning of each operation. A fault may take its time, so the
 // context is asked again after it.
 func (f *FS) begin(ctx context.Context, verb string, t vfs.Target) error {
-	if err := aborted(ctx, verb, t.Path); err != nil {
+	if err := vfs.Aborted(ctx, verb, t.Path); err != nil {
 		return err
 	}
 	if err := f.hit(verb, t); err != nil {
 		return err
 	}
-	return aborted(ctx, verb, t.Path)
+	return vfs.Aborted(ctx, verb, t.Path)
 }
 
 // Stat implements [vfs.FileSystem].
@@ -134,7 +134,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.closed {
 		return 0, fail("read", s.t.Path, fs.ErrClosed)
 	}
-	if err := aborted(s.ctx, "read", s.t.Path); err != nil {
+	if err := vfs.Aborted(s.ctx, "read", s.t.Path); err != nil {
 		return 0, err
 	}
 	n, err := s.text.Read(p)
@@ -244,7 +244,7 @@ func (f *FS) WalkDir(ctx context.Context, root vfs.Target, fn vfs.WalkFunc) erro
 
 func (f *FS) walkDir(ctx context.Context, prefix string, entries []vfs.Entry, fn vfs.WalkFunc) error {
 	for _, e := range entries {
-		if err := aborted(ctx, "walk", e.Target.Path); err != nil {
+		if err := vfs.Aborted(ctx, "walk", e.Target.Path); err != nil {
 			return err
 		}
 		var children []vfs.Entry

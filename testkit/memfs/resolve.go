@@ -27,21 +27,13 @@ const maxLinks = 40
 
 // Resolve implements [vfs.FileSystem].
 func (f *FS) Resolve(ctx context.Context, name string, opts vfs.ResolveOptions) (vfs.Target, error) {
-	var why string
-	switch {
-	case name == "":
-		why = "the path is empty"
-	case strings.IndexByte(name, 0) >= 0:
-		why = "the path holds a NUL byte"
-	case name[0] == '~':
-		why = `"~" is not expanded; spell out the directory`
-	case !path.IsAbs(name) && opts.Cwd != "" && !path.IsAbs(opts.Cwd):
-		why = "the working directory is not an absolute path"
+	if err := vfs.CheckPath(name); err != nil {
+		return vfs.Target{}, err
 	}
-	if why != "" {
-		return vfs.Target{}, refuse(errs.InvalidArgs, "resolve", name, why, nil)
+	if !path.IsAbs(name) && opts.Cwd != "" && !path.IsAbs(opts.Cwd) {
+		return vfs.Target{}, refuse(errs.InvalidArgs, "resolve", name, "the working directory is not an absolute path", nil)
 	}
-	if err := aborted(ctx, "resolve", name); err != nil {
+	if err := vfs.Aborted(ctx, "resolve", name); err != nil {
 		return vfs.Target{}, err
 	}
 	full := f.full(name, opts.Cwd)
@@ -214,13 +206,6 @@ func keyOf(t vfs.Target) (string, error) {
 func versionOf(data []byte) vfs.Version {
 	sum := sha256.Sum256(data)
 	return vfs.Version(hex.EncodeToString(sum[:]))
-}
-
-func aborted(ctx context.Context, verb, name string) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return refuse(errs.FSAborted, verb, name, "the call was aborted; nothing was changed", context.Cause(ctx))
 }
 
 // fail gives a failure its code, unless it has one.

@@ -68,7 +68,7 @@ func (f *FS) replace(ctx context.Context, verb string, t vfs.Target, attr vfs.At
 	if err := granted(t, opts, old, after); err != nil {
 		return vfs.WriteResult{}, err
 	}
-	if err := aborted(ctx, verb, t.Path); err != nil {
+	if err := vfs.Aborted(ctx, verb, t.Path); err != nil {
 		return vfs.WriteResult{}, err
 	}
 	n, err := f.publish(key, old, after)

@@ -9,17 +9,21 @@ import (
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
+// errCause is what the clauses cancel with: the coded failure of something
+// else, as errgroup does. It must not pass for the operation's own.
+var errCause = errs.New(errs.NotFound, "the failure of another call")
+
 var cancelClauses = []Clause{
 	{
 		Name:    "cancel/before",
-		Promise: "with a context that has ended every operation is FS_ABORTED, and nothing has changed",
+		Promise: "with a context that has ended, whatever its cause, every operation is FS_ABORTED, and nothing has changed",
 		Why:     "a person who stops an agent expects that it stops",
 		check: func(r *run) {
 			t := r.put("f", "before")
 			fresh := r.at("new/f")
 			dir := r.resolve(r.Dir)
-			ctx, cancel := context.WithCancel(r.ctx)
-			cancel()
+			ctx, cancel := context.WithCancelCause(r.ctx)
+			cancel(errCause)
 			ops := r.opens(t)
 			ops["editing"] = func(ctx context.Context) error {
 				_, err := r.FS.EditText(ctx, t, vfs.Edit{Old: "before", New: "after"}, vfs.Options{})
@@ -56,8 +60,8 @@ var cancelClauses = []Clause{
 		Why:     "a read of a huge file must not go on after its turn was cancelled",
 		check: func(r *run) {
 			t := r.put("f", strings.Repeat("line\n", 200_000))
-			ctx, cancel := context.WithCancel(r.ctx)
-			defer cancel()
+			ctx, cancel := context.WithCancelCause(r.ctx)
+			defer cancel(nil)
 			s, err := r.FS.StreamText(ctx, t)
 			if !r.ok("StreamText", err) {
 				return
@@ -65,7 +69,7 @@ var cancelClauses = []Clause{
 			defer s.Close()
 			_, err = io.ReadFull(s, make([]byte, 100))
 			r.ok("reading a stream", err)
-			cancel()
+			cancel(errCause)
 			_, err = drain(s, 4096)
 			r.code("reading a stream whose context has ended", err, errs.FSAborted)
 		},
@@ -84,13 +88,13 @@ var cancelClauses = []Clause{
 				first <- err
 			}()
 			<-reached
-			ctx, cancel := context.WithCancel(r.ctx)
+			ctx, cancel := context.WithCancelCause(r.ctx)
 			second := make(chan error, 1)
 			go func() {
 				_, err := r.FS.WriteText(ctx, t, "second", vfs.Options{})
 				second <- err
 			}()
-			cancel()
+			cancel(errCause)
 			release()
 			r.ok("the first write", <-first)
 			r.code("the second write, which was cancelled,", <-second, errs.FSAborted)
