@@ -2,7 +2,8 @@
 // can be put back byte for byte and mode for mode.
 //
 // A backup is two files in one folder: <id>.bak holds the content, <id>.json
-// says what it is (Meta). The folder is .fileops-backups beside the file, with
+// says what it is (Meta). Of a directory <id>.bak is a copy with all it holds.
+// The folder is .fileops-backups beside the file, with
 // a .gitignore of "*" so that git never sees it, or one that the caller names,
 // which is used as it is. Content is written before its metadata: what a crash
 // leaves half done is never listed.
@@ -57,7 +58,7 @@ var (
 // A missing file or folder is fs.ErrNotExist, one that is there already
 // fs.ErrExist; both may be wrapped.
 type Store interface {
-	// Stat describes a regular file.
+	// Stat describes a regular file or a directory.
 	Stat(ctx context.Context, path string) (Info, error)
 	// Open opens a regular file for reading from the start.
 	Open(ctx context.Context, path string) (io.ReadCloser, error)
@@ -68,8 +69,21 @@ type Store interface {
 	Create(ctx context.Context, path string, data []byte, mode fs.FileMode) error
 	// List returns the names in a folder.
 	List(ctx context.Context, dir string) ([]string, error)
-	// Remove removes a file.
+	// Remove removes a file, or a directory with all it holds.
 	Remove(ctx context.Context, path string) error
+	// CopyTree copies a directory with all it holds to a path at which nothing
+	// is yet, verifies the copy and digests it. Folders are made.
+	CopyTree(ctx context.Context, from, to string) (Tree, error)
+	// DigestTree digests a directory as CopyTree does.
+	DigestTree(ctx context.Context, dir string) (Tree, error)
+}
+
+// Tree sums up a directory.
+type Tree struct {
+	// SHA256 is a digest over all names, types and contents, in hexadecimal.
+	SHA256 string
+	// Size is that of all files together.
+	Size int64
 }
 
 // Info describes a file.
@@ -84,7 +98,10 @@ type Meta struct {
 	ID string
 	// OriginalPath is the path of the file as it was given to Create.
 	OriginalPath string
-	// SHA256 is the digest of the content in hexadecimal.
+	// Directory tells that the backup is of a directory.
+	Directory bool
+	// SHA256 is the digest of the content in hexadecimal, of a directory that of
+	// its Tree.
 	SHA256   string
 	Size     int64
 	Mode     fs.FileMode
@@ -142,6 +159,8 @@ type Request struct {
 	// exactly that kept; else the file is copied. nil is no content, an empty
 	// slice is that of an empty file.
 	Data []byte
+	// Directory tells that File is a directory.
+	Directory bool
 }
 
 // Create makes a backup and returns its metadata. It fails with ErrLabel, or
@@ -167,7 +186,7 @@ func (k *Keeper) Create(ctx context.Context, r Request) (Meta, error) {
 		return Meta{}, err
 	}
 	m := Meta{
-		ID: id, OriginalPath: r.File, Mode: info.Mode.Perm(), Modified: info.Modified,
+		ID: id, OriginalPath: r.File, Directory: r.Directory, Mode: info.Mode.Perm(), Modified: info.Modified,
 		Label: r.Label, Created: created, Path: path.Join(dir, id+contentSuffix),
 	}
 	if err := k.keep(ctx, r, &m); err != nil {
@@ -198,6 +217,11 @@ func (k *Keeper) undo(ctx context.Context, m Meta, cause error) {
 // keep stores the content and fills in digest and size, which are those of the
 // bytes that were stored.
 func (k *Keeper) keep(ctx context.Context, r Request, m *Meta) error {
+	if r.Directory {
+		tree, err := k.store.CopyTree(ctx, r.File, m.Path)
+		m.SHA256, m.Size = tree.SHA256, tree.Size
+		return err
+	}
 	if r.Data != nil {
 		digest := sha256.Sum256(r.Data)
 		m.SHA256, m.Size = hex.EncodeToString(digest[:]), int64(len(r.Data))
@@ -207,11 +231,15 @@ func (k *Keeper) keep(ctx context.Context, r Request, m *Meta) error {
 		return err
 	}
 	var err error
-	m.SHA256, m.Size, err = k.digest(ctx, m.Path)
+	m.SHA256, m.Size, err = k.digest(ctx, m.Path, false)
 	return err
 }
 
-func (k *Keeper) digest(ctx context.Context, file string) (sum string, size int64, err error) {
+func (k *Keeper) digest(ctx context.Context, file string, directory bool) (sum string, size int64, err error) {
+	if directory {
+		tree, err := k.store.DigestTree(ctx, file)
+		return tree.SHA256, tree.Size, err
+	}
 	f, err := k.store.Open(ctx, file)
 	if err != nil {
 		return "", 0, err

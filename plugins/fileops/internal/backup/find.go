@@ -81,7 +81,7 @@ func (k *Keeper) Find(ctx context.Context, file, root, id string) (Meta, error) 
 // Verify reads the content and compares it with the metadata; ErrCorrupt says
 // what is wrong.
 func (k *Keeper) Verify(ctx context.Context, m Meta) error {
-	sum, size, err := k.digest(ctx, m.Path)
+	sum, size, err := k.digest(ctx, m.Path, m.Directory)
 	return m.check(sum, size, err)
 }
 
@@ -115,10 +115,13 @@ func (m Meta) check(sum string, size int64, err error) error {
 	return nil
 }
 
+const typeDirectory = "directory"
+
 // metaFile is the form of metadata on disk.
 type metaFile struct {
 	ID           string    `json:"id"`
 	OriginalPath string    `json:"original_path"`
+	Type         string    `json:"type,omitempty"` // "directory", else a file's
 	SHA256       string    `json:"sha256"`
 	Size         *int64    `json:"size"`
 	Mode         string    `json:"mode"` // octal, as for chmod
@@ -128,7 +131,11 @@ type metaFile struct {
 }
 
 func (m Meta) file() metaFile {
-	return metaFile{m.ID, m.OriginalPath, m.SHA256, &m.Size, fmt.Sprintf("%04o", m.Mode), m.Modified.UTC(), m.Label, m.Created}
+	kind := ""
+	if m.Directory {
+		kind = typeDirectory
+	}
+	return metaFile{m.ID, m.OriginalPath, kind, m.SHA256, &m.Size, fmt.Sprintf("%04o", m.Mode), m.Modified.UTC(), m.Label, m.Created}
 }
 
 var digestPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -161,11 +168,13 @@ func (k *Keeper) meta(ctx context.Context, dir, id string) (Meta, error) {
 		return damaged("belongs to " + strconv.Quote(m.ID))
 	case err != nil || mode > 0o777:
 		return damaged("has a bad mode")
+	case m.Type != "" && m.Type != typeDirectory:
+		return damaged("is of a " + strconv.Quote(m.Type))
 	case m.OriginalPath == "" || m.Size == nil || *m.Size < 0 || !digestPattern.MatchString(m.SHA256):
 		return damaged("is not complete")
 	}
 	return Meta{
-		ID: id, OriginalPath: m.OriginalPath, SHA256: m.SHA256, Size: *m.Size, Mode: fs.FileMode(mode),
+		ID: id, OriginalPath: m.OriginalPath, Directory: m.Type == typeDirectory, SHA256: m.SHA256, Size: *m.Size, Mode: fs.FileMode(mode),
 		Modified: m.Modified, Label: m.Label, Created: m.Created, Path: path.Join(dir, id+contentSuffix),
 	}, nil
 }

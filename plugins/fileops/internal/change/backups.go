@@ -89,7 +89,7 @@ func (r *run) listBackups(ctx context.Context, a *ListBackupsArgs) (*ListBackups
 	end := min(res.Offset+min(page, maxPage), len(list))
 	for _, m := range list[res.Offset:end] {
 		res.Backups = append(res.Backups, BackupEntry{
-			BackupID: m.ID, BackupPath: vfs.DisplayName(m.Path), OriginalPath: vfs.DisplayName(m.OriginalPath), SHA256: m.SHA256,
+			BackupID: m.ID, BackupPath: vfs.DisplayName(m.Path), OriginalPath: vfs.DisplayName(m.OriginalPath), IsDir: m.Directory, SHA256: m.SHA256,
 			SizeBytes: m.Size, Mode: fmt.Sprintf("%04o", m.Mode), Modified: m.Modified, Label: m.Label, Created: m.Created,
 		})
 	}
@@ -118,6 +118,9 @@ func (r *run) rollback(ctx context.Context, a *RollbackArgs) (*RollbackResult, e
 		return res, err
 	}
 	res.BackupID = m.ID
+	if m.Directory {
+		return r.rollbackTree(ctx, p, m, a, res)
+	}
 	was, err := r.read(ctx, p)
 	if err != nil {
 		return res, err

@@ -152,6 +152,9 @@ func (r *run) journaled(ctx context.Context, do func() error) error {
 	r.journal = j
 	defer func() { r.journal = nil }()
 	if err := do(); err != nil {
+		// What failed has put everything back as far as it could; what it could
+		// not is tried again before its scratch goes.
+		r.takeBack(context.WithoutCancel(ctx), j, func(_ int, _ Record, undone error) { err = errors.Join(err, undone) })
 		return errors.Join(err, r.close(ctx, j))
 	}
 	return r.complete(ctx)
@@ -205,21 +208,31 @@ func (r *run) copyDir(ctx context.Context, t *transfer) (out Receipt, err error)
 	if _, err := r.prepare(ctx, t); err != nil {
 		return Receipt{}, err
 	}
-	err = r.journaled(ctx, func() error {
-		out, err = r.placeDir(ctx, t, func(stage string) error {
-			n, err := r.copyTree(ctx, t.src.t, t.src.info, stage, false)
-			t.size = n
-			return err
-		}, false)
-		return err
-	})
-	if err != nil {
-		if out.ReceiptID == "" && out.Effect == "" {
-			return out, fault.Of(err, "source_path")
-		}
-		out.VerificationError = err.Error()
+	if out, err = r.placeCopy(ctx, t, false); err != nil {
+		return out, fault.Of(err, "source_path")
 	}
 	return r.finish(out), nil
+}
+
+// placeCopy carries out the copy of a directory. Where it fails, what was kept
+// of the one it replaces goes.
+func (r *run) placeCopy(ctx context.Context, t *transfer, keepBackups bool) (out Receipt, err error) {
+	err = r.journaled(ctx, func() error {
+		out, err = r.placeDir(ctx, t, func(stage string) error {
+			n, err := r.copyTree(ctx, t.src.t, t.src.info, stage, keepBackups)
+			t.size = n
+			return err
+		}, keepBackups)
+		return err
+	})
+	if err != nil && out.Effect == "" {
+		r.release(ctx, t)
+		return out, err
+	}
+	if err != nil {
+		out.VerificationError = err.Error()
+	}
+	return out, nil
 }
 
 // placeDir has a directory filled beside its destination, verifies it, and

@@ -106,9 +106,7 @@ func (m *imagined) moveBelow(rec Record) {
 // restorable makes sure that what was there before is still kept.
 func (m *imagined) restorable(ctx context.Context, rec Record) error {
 	switch rec.Before.Type {
-	case isDir:
-		return errors.New("it replaced a directory, of which nothing is kept")
-	case isFile:
+	case isDir, isFile:
 		if rec.Before.BackupID == "" {
 			return errors.New("no backup was made of what was there before")
 		}

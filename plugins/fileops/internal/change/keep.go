@@ -158,6 +158,9 @@ func (s store) Remove(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
+	if info, err := s.r.fs.Lstat(ctx, t); err == nil && info.Type == vfs.Directory {
+		return s.run().removeTree(ctx, t)
+	}
 	return known(vfs.Remove(ctx, s.r.fs, t, s.options()))
 }
 

@@ -106,7 +106,11 @@ func (r *run) relocateJournaled(ctx context.Context, t *transfer, do func(contex
 		return err
 	})
 	if err != nil && out.ReceiptID == "" {
-		r.discard(ctx, t.kept, t.root)
+		if t.dir {
+			r.release(ctx, t)
+		} else {
+			r.discard(ctx, t.kept, t.root)
+		}
 		return out, fault.Of(err, "source_path")
 	}
 	if err != nil {

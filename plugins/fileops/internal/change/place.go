@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -284,7 +285,8 @@ func orRoot(p string) string {
 }
 
 // missingParents returns the physical paths of the directories above a place
-// that do not exist, outermost first.
+// that do not exist, outermost first. None can be made below what is no
+// directory.
 func (r *run) missingParents(ctx context.Context, physical string) ([]string, error) {
 	var missing []string
 	for at := path.Dir(physical); at != "/" && at != "."; at = path.Dir(at) {
@@ -295,6 +297,9 @@ func (r *run) missingParents(ctx context.Context, physical string) ([]string, er
 		info, err := r.fs.Stat(ctx, t)
 		if err != nil {
 			return nil, err
+		}
+		if info.Exists() && info.Type != vfs.Directory {
+			return nil, &errs.Error{Code: errs.NotDirectory, Message: fmt.Sprintf("\"%s\" is not a directory", vfs.DisplayName(at))}
 		}
 		if info.Exists() {
 			break

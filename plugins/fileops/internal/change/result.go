@@ -145,6 +145,7 @@ type BackupEntry struct {
 	BackupID     string    `json:"backup_id"`
 	BackupPath   string    `json:"backup_path"`
 	OriginalPath string    `json:"original_path"`
+	IsDir        bool      `json:"is_dir,omitempty"`
 	SHA256       string    `json:"sha256"`
 	SizeBytes    int64     `json:"size_bytes"`
 	Mode         string    `json:"mode"`

@@ -301,7 +301,13 @@ func (r *run) takeOne(ctx context.Context, rec Record, force bool) error {
 // kept.
 func (r *run) exchange(ctx context.Context, rec Record, now spot) error {
 	if now.Type == isDir {
-		return r.putAway(ctx, rec, now)
+		if err := r.putAway(ctx, rec, now); err != nil || rec.Before.Type == isAbsent {
+			return err
+		}
+		var err error
+		if now, err = r.examine(ctx, rec.Path); err != nil {
+			return err
+		}
 	}
 	dir := ""
 	if r.cfg.BackupRoot != "" {
@@ -350,9 +356,6 @@ func (r *run) exchange(ctx context.Context, rec Record, now spot) error {
 // putAway takes a directory that was copied here out of the workspace: into
 // the backup folder, from where a rewind of the rewind moves it back.
 func (r *run) putAway(ctx context.Context, rec Record, now spot) error {
-	if rec.Before.Type != isAbsent {
-		return errors.New("it replaced something, of which nothing is kept")
-	}
 	id, err := r.clock.id()
 	if err != nil {
 		return err

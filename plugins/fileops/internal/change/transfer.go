@@ -204,6 +204,9 @@ func (r *run) prepare(ctx context.Context, t *transfer) (vfs.Guard, error) {
 		}
 		t.before = t.was.state(t.kept)
 	}
+	if t.before.Type == isDir && t.wanted() {
+		return guard, r.keepReplaced(ctx, t)
+	}
 	return guard, nil
 }
 

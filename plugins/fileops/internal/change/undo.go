@@ -249,14 +249,28 @@ func (r *run) relink(ctx context.Context, physical, link string, t vfs.Target) e
 	return nil
 }
 
-// restoreDir puts a replaced directory back from where it was kept.
+// restoreDir puts a replaced directory back from where it was kept: aside, or
+// later in its backup.
 func (r *run) restoreDir(ctx context.Context, rec Record, now spot) error {
-	aside, err := r.examine(ctx, rec.Aside)
-	if err != nil {
-		return err
+	var kept vfs.Target
+	if rec.Aside != "" {
+		aside, err := r.glance(ctx, rec.Aside, false)
+		if err != nil {
+			return err
+		}
+		if aside.Type == isDir {
+			kept = aside.t
+		}
 	}
-	if rec.Aside == "" || aside.Type != isDir {
+	var err error
+	switch {
+	case kept.Key != "":
+	case rec.Before.BackupID == "":
 		return fmt.Errorf("%s cannot be restored: the directory is no longer kept", vfs.DisplayName(rec.Path))
+	default:
+		if kept, err = r.unpack(ctx, rec); err != nil {
+			return err
+		}
 	}
 	if err := r.drop(ctx, now); err != nil {
 		return err
@@ -264,7 +278,7 @@ func (r *run) restoreDir(ctx context.Context, rec Record, now spot) error {
 	if err := r.ensureParent(ctx, rec.Path); err != nil {
 		return err
 	}
-	return vfs.Rename(ctx, r.fs, aside.t, now.t, false, r.options(vfs.Guard{}))
+	return vfs.Rename(ctx, r.fs, kept, now.t, false, r.options(vfs.Guard{}))
 }
 
 // ensureParent makes the directory that a path is in.
