@@ -32,6 +32,9 @@ type building struct {
 func (c *calls) add(d callDelta) bool {
 	id, name, args := text(d.ID), text(d.Function.Name), d.Function.arguments()
 	b := c.find(d.Index, id, name)
+	if b != nil && id == "" && name != "" && args != "" && b.call != nil && b.call.Whole() {
+		b = nil // a further call, which has neither an id nor a number of its own
+	}
 	if b == nil {
 		if id == "" && name == "" && args == "" {
 			return true // says nothing of a call that there is not
