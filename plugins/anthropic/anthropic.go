@@ -23,11 +23,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
-	"time"
-
-	"go.uber.org/fx"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
@@ -101,22 +97,7 @@ var defaultBudgets = map[string]int64{"low": 4096, "medium": 10_000, "high": 24_
 // Plugin returns the endpoint as a plugin. It is called "anthropic" where that
 // is the provider id, else "anthropic/" and the id.
 func Plugin(cfg Config) plug.Plugin {
-	name := "anthropic"
-	if id := cmp.Or(cfg.Provider, name); id != name {
-		name += "/" + id
-	}
-	return plug.Plugin{
-		Name:     name,
-		Services: route.Services(),
-		Options: fx.Invoke(func(p route.Params) error {
-			a, err := New(cfg, p.Catalogue())
-			if err != nil {
-				return err
-			}
-			p.Scope.Add(a.Close)
-			return p.Register(a)
-		}),
-	}
+	return route.Plugin("anthropic", cmp.Or(cfg.Provider, "anthropic"), func(c llm.Catalogue) (*Adapter, error) { return New(cfg, c) })
 }
 
 // Adapter reaches the models of one endpoint.
@@ -133,28 +114,19 @@ var _ llm.Adapter = (*Adapter)(nil)
 // is wrong with cfg; a missing key shows in the first request only, so that
 // a deployment may offer providers that are not all in use.
 func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
-	invalid := func(format string, args ...any) (*Adapter, error) {
-		return nil, errs.New(errs.InvalidArgs, fmt.Sprintf("anthropic: "+format, args...))
-	}
 	cfg.Provider = cmp.Or(cfg.Provider, "anthropic")
-	if strings.Contains(cfg.Provider, "/") {
-		return invalid("the provider id %q must not have a slash, which separates it from the model", cfg.Provider)
-	}
 	if cfg.ThinkingBudgets == nil {
 		cfg.ThinkingBudgets = defaultBudgets
 	}
 	for effort, n := range cfg.ThinkingBudgets {
 		if n < minBudget {
-			return invalid("the thinking budget of %q must be at least %d tokens, not %d", effort, minBudget, n)
+			return nil, errs.New(errs.InvalidArgs,
+				fmt.Sprintf("anthropic: the thinking budget of %q must be at least %d tokens, not %d", effort, minBudget, n))
 		}
-	}
-	getenv := cfg.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
 	}
 	ours := true // the key and the facts are Anthropic's
 	if cfg.BaseURL == "" {
-		cfg.BaseURL = cmp.Or(strings.TrimSpace(getenv("ANTHROPIC_BASE_URL")), defaultBaseURL)
+		cfg.BaseURL = cmp.Or(strings.TrimSpace(route.Getenv(cfg.Getenv)("ANTHROPIC_BASE_URL")), defaultBaseURL)
 	} else if u, err := url.Parse(cfg.BaseURL); err != nil || u.Scheme+"://"+u.Host != defaultBaseURL {
 		ours = false
 	}
@@ -163,31 +135,18 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 		cfg.Vendor = cmp.Or(cfg.Vendor, "anthropic")
 		keyEnv = cmp.Or(keyEnv, "ANTHROPIC_API_KEY")
 	}
-	a := &Adapter{cfg: cfg, catalogue: catalogue}
-	key := cfg.APIKey
-	if key == "" && keyEnv != "" {
-		key = llm.Secret(getenv(keyEnv))
-		if strings.TrimSpace(string(key)) == "" {
-			a.keyHint = fmt.Sprintf("there is no key: set the environment variable %s, or apiKey in the configuration", keyEnv)
-		}
-	}
-	key = llm.Secret(strings.TrimSpace(string(key)))
-	header, secrets := route.Header(cfg.Headers)
-	header.Set("anthropic-version", version)
-	if key != "" {
-		header.Set("x-api-key", string(key))
-		secrets = append(secrets, key)
-	}
-	var err error
-	a.client, err = endpoint.New(endpoint.Config{
-		Provider: cfg.Provider, BaseURL: cfg.BaseURL, Header: header, Secrets: secrets,
-		IdleTimeout: time.Duration(cfg.IdleTimeoutSeconds) * time.Second, MaxResponseBytes: cfg.MaxResponseBytes,
-		Transport: cfg.Transport,
-	})
+	client, hint, err := route.Server{
+		Kind: "anthropic", Provider: cfg.Provider, BaseURL: cfg.BaseURL,
+		Key: cfg.APIKey, KeyEnv: keyEnv, KeyNeeded: keyEnv != "",
+		SetKey: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+		Header: http.Header{"Anthropic-Version": {version}}, Headers: cfg.Headers,
+		IdleTimeoutSeconds: cfg.IdleTimeoutSeconds, MaxResponseBytes: cfg.MaxResponseBytes,
+		Transport: cfg.Transport, Getenv: cfg.Getenv,
+	}.Open()
 	if err != nil {
 		return nil, err
 	}
-	return a, nil
+	return &Adapter{cfg: cfg, keyHint: hint, client: client, catalogue: catalogue}, nil
 }
 
 // Provider returns the provider id.

@@ -23,12 +23,7 @@ const settle = 5 * time.Second
 // A call that the token limit cut in the middle of its arguments gets no
 // block-end: nobody must run it.
 func (a *Adapter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		w := answer.New(yield)
-		if err := a.stream(ctx, r, w); err != nil {
-			w.Fail(err)
-		}
-	}
+	return answer.Stream(func(w *answer.Writer) error { return a.stream(ctx, r, w) })
 }
 
 func (a *Adapter) stream(ctx context.Context, r llm.Request, w *answer.Writer) error {

@@ -22,11 +22,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
-	"time"
-
-	"go.uber.org/fx"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
@@ -87,22 +83,7 @@ type Config struct {
 // Plugin returns the endpoint as a plugin. It is called "openai" where that
 // is the provider id, else "openai/" and the id.
 func Plugin(cfg Config) plug.Plugin {
-	name := "openai"
-	if id := cfg.provider(); id != name {
-		name += "/" + id
-	}
-	return plug.Plugin{
-		Name:     name,
-		Services: route.Services(),
-		Options: fx.Invoke(func(p route.Params) error {
-			a, err := New(cfg, p.Catalogue())
-			if err != nil {
-				return err
-			}
-			p.Scope.Add(a.Close)
-			return p.Register(a)
-		}),
-	}
+	return route.Plugin("openai", cfg.provider(), func(c llm.Catalogue) (*Adapter, error) { return New(cfg, c) })
 }
 
 func (c Config) provider() string {
@@ -136,9 +117,6 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 	if cfg.Flavour == Compatible && (cfg.Provider == "" || cfg.BaseURL == "") {
 		return invalid("the flavour %q needs a provider id and a base URL", Compatible)
 	}
-	if strings.Contains(cfg.provider(), "/") {
-		return invalid("the provider id %q must not have a slash, which separates it from the model", cfg.provider())
-	}
 	t.maxTokens = cmp.Or(cfg.MaxTokensField, t.maxTokens)
 	if t.maxTokens != "max_tokens" && t.maxTokens != "max_completion_tokens" {
 		return invalid("maxTokensField must be max_tokens or max_completion_tokens, not %q", t.maxTokens)
@@ -153,12 +131,8 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 	default:
 		return invalid("sendReasoning must be %s, %s or %s, not %q", ReasoningNever, ReasoningToolCalls, ReasoningAlways, t.sendReasoning)
 	}
-	getenv := cfg.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	if cfg.BaseURL == "" {
-		cfg.BaseURL = cmp.Or(strings.TrimSpace(getenv(t.baseURLEnv)), t.baseURL)
+		cfg.BaseURL = cmp.Or(strings.TrimSpace(route.Getenv(cfg.Getenv)(t.baseURLEnv)), t.baseURL)
 	} else if !sameHost(cfg.BaseURL, t.baseURL) {
 		t.keyNeeded = false
 		t.keyEnv = ""
@@ -169,32 +143,17 @@ func New(cfg Config, catalogue llm.Catalogue) (*Adapter, error) {
 	t.vendor = cmp.Or(cfg.Vendor, t.vendor)
 	t.keyEnv = cmp.Or(cfg.APIKeyEnv, t.keyEnv)
 
-	a := &Adapter{cfg: cfg, traits: t, provider: cfg.provider(), catalogue: catalogue}
-	key := cfg.APIKey
-	if key == "" && t.keyEnv != "" {
-		key = llm.Secret(getenv(t.keyEnv))
-	}
-	key = llm.Secret(strings.TrimSpace(string(key)))
-	switch {
-	case key != "":
-	case cfg.APIKeyEnv != "" || t.keyNeeded:
-		a.keyHint = fmt.Sprintf("there is no key: set the environment variable %s, or apiKey in the configuration", t.keyEnv)
-	}
-	header, secrets := route.Header(cfg.Headers)
-	if key != "" {
-		header.Set("Authorization", "Bearer "+string(key))
-		secrets = append(secrets, key)
-	}
-	var err error
-	a.client, err = endpoint.New(endpoint.Config{
-		Provider: a.provider, BaseURL: cfg.BaseURL, Header: header, Secrets: secrets,
-		IdleTimeout: time.Duration(cfg.IdleTimeoutSeconds) * time.Second, MaxResponseBytes: cfg.MaxResponseBytes,
-		Transport: cfg.Transport,
-	})
+	client, hint, err := route.Server{
+		Kind: "openai", Provider: cfg.provider(), BaseURL: cfg.BaseURL,
+		Key: cfg.APIKey, KeyEnv: t.keyEnv, KeyNeeded: cfg.APIKeyEnv != "" || t.keyNeeded,
+		SetKey:  func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
+		Headers: cfg.Headers, IdleTimeoutSeconds: cfg.IdleTimeoutSeconds, MaxResponseBytes: cfg.MaxResponseBytes,
+		Transport: cfg.Transport, Getenv: cfg.Getenv,
+	}.Open()
 	if err != nil {
 		return nil, err
 	}
-	return a, nil
+	return &Adapter{cfg: cfg, traits: t, provider: cfg.provider(), keyHint: hint, client: client, catalogue: catalogue}, nil
 }
 
 func sameHost(a, b string) bool {

@@ -6,6 +6,7 @@ package answer
 
 import (
 	"encoding/json"
+	"iter"
 	"strings"
 
 	"github.com/bridle-go/bridle/harness/llm"
@@ -34,6 +35,16 @@ type prose struct {
 
 // New returns a writer to yield, the function of an iter.Seq2.
 func New(yield func(llm.Chunk, error) bool) *Writer { return &Writer{yield: yield} }
+
+// Stream returns an answer that write writes. An error of it ends the answer.
+func Stream(write func(*Writer) error) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		w := New(yield)
+		if err := write(w); err != nil {
+			w.Fail(err)
+		}
+	}
+}
 
 // Left reports whether the consumer has ended the iteration; then everything
 // that is written goes nowhere.

@@ -10,40 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"go.uber.org/fx"
-
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
 )
 
-// Services declares what such a plugin needs.
-func Services() []plug.Declaration {
-	return []plug.Declaration{plug.Needs[*llm.Registry](), plug.Uses[llm.Catalogue]()}
-}
-
-// Params are what its constructor gets.
-type Params struct {
-	fx.In
-
-	Scope  *plug.Scope
-	Models *plug.Service[*llm.Registry]
-	Facts  *plug.Service[llm.Catalogue]
-}
-
-// Register has the adapter registered whenever there is a registry, as long
-// as the plugin is mounted.
-func (p Params) Register(a llm.Adapter) error {
-	return p.Models.While(p.Scope, func(scope *plug.Scope, models *llm.Registry) error {
-		_, err := models.Register(scope, a)
-		return err
-	})
-}
-
-// Catalogue returns the catalogue of the moment of each call. While there is
-// none, nothing is known of any model.
-func (p Params) Catalogue() llm.Catalogue { return live{p.Facts} }
-
+// live is the catalogue of the moment of each call. While there is none,
+// nothing is known of any model.
 type live struct{ service *plug.Service[llm.Catalogue] }
 
 func (l live) Resolve(provider, vendor, model string) (llm.ModelInfo, error) {
@@ -102,17 +75,6 @@ func Known(c llm.Catalogue, provider, vendor string) []llm.ModelInfo {
 func sorted(models []llm.ModelInfo) []llm.ModelInfo {
 	slices.SortFunc(models, func(a, b llm.ModelInfo) int { return cmp.Compare(a.Model, b.Model) })
 	return slices.CompactFunc(models, func(a, b llm.ModelInfo) bool { return a.Model == b.Model })
-}
-
-// Header returns configured headers and what of them is secret, which is all.
-func Header(headers map[string]llm.Secret) (http.Header, []llm.Secret) {
-	h := http.Header{}
-	var secrets []llm.Secret
-	for name, value := range headers {
-		h.Set(name, strings.TrimSpace(string(value)))
-		secrets = append(secrets, llm.Secret(strings.TrimSpace(string(value))))
-	}
-	return h, secrets
 }
 
 // NoList reports whether err says that the server has no list of models.
