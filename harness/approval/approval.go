@@ -51,6 +51,10 @@ type Request struct {
 	Arguments json.RawMessage
 	// Path is the display path of the file the call would change, or "".
 	Path string
+	// Resolved is where Path leads with every symlink resolved, as it is meant to
+	// be shown; "" where that is Path itself or not known. Names in a workspace
+	// can be made to lead anywhere, so whoever answers must see it.
+	Resolved string
 	// Diff returns what would change, as a unified diff computed from the
 	// bytes on both sides; nil when there is nothing to show. It is a function
 	// because most answerers decide without it.

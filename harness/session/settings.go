@@ -138,6 +138,8 @@ type ApprovalAsked struct {
 	Reason   string `json:"reason"`
 	// Path is the display path of the file the call would change, or "".
 	Path string `json:"path"`
+	// Resolved is where Path leads through symlinks; "" where that is Path itself.
+	Resolved string `json:"resolved"`
 	// Before and After are SHA-256 in hex of the file's bytes when asked and
 	// of the proposed bytes; "" where there are none.
 	Before string `json:"before"`
@@ -152,6 +154,7 @@ func (b ApprovalAsked) Event() Event {
 	o.String("toolName", b.ToolName)
 	o.String("reason", b.Reason)
 	optional(&o, "path", b.Path)
+	optional(&o, "resolved", b.Resolved)
 	optional(&o, "before", b.Before)
 	optional(&o, "after", b.After)
 	return Event{Type: TypeApprovalAsked, Data: o.End()}

@@ -105,7 +105,8 @@ func (s *Service) Request(ctx context.Context, actor any, r approval.Request) (a
 	}
 	q := approval.Question{Request: r, ID: sess.NewID(), SessionID: sess.ID()}
 	asked := session.ApprovalAsked{
-		ID: q.ID, CallID: r.CallID, ToolName: r.ToolName, Reason: r.Reason, Path: r.Path, Before: r.Before, After: r.After,
+		ID: q.ID, CallID: r.CallID, ToolName: r.ToolName, Reason: r.Reason, Path: r.Path, Resolved: r.Resolved,
+		Before: r.Before, After: r.After,
 	}
 	if _, err := sess.Append(asked.Event()); err != nil {
 		return approval.Unavailable, fmt.Errorf("the question could not be recorded: %w", err)

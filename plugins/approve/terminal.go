@@ -132,6 +132,9 @@ func (t *Terminal) show(ctx context.Context, q approval.Question) error {
 	if q.Path != "" {
 		fmt.Fprintf(&b, "  path    %s\n", Visible(q.Path))
 	}
+	if q.Resolved != "" && q.Resolved != q.Path {
+		fmt.Fprintf(&b, "  leads to %s\n", Visible(q.Resolved))
+	}
 	fmt.Fprintf(&b, "  reason  %s\n", Visible(q.Reason))
 	if q.Diff != nil {
 		diff, err := q.Diff(ctx)

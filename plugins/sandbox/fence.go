@@ -40,8 +40,8 @@ const maxPins = 256
 // Enter implements [fslocal.Fence].
 func (f *fence) Enter(ctx context.Context, c fslocal.Change) (fslocal.Gate, error) {
 	grant := c.Options.Grant
-	if grant != nil && grant.Target != string(c.Target.Key) {
-		grant = nil // given for another file
+	if grant != nil && (grant.Target != string(c.Target.Key) || grant.Target != c.Path) {
+		grant = nil // given for another file, or for where the path led before
 	}
 	access, err := f.policy.Access(ctx, c.Options.Actor, grant)
 	if err != nil {

@@ -67,8 +67,8 @@ func (t *tools) commit(ctx context.Context, fs vfs.FileSystem, target vfs.Target
 	// A mode that is not wider than the session's own changes nothing and asks
 	// nobody.
 	if wanted.Wider(mode) {
-		if opts.Grant, err = t.escalate(ctx, fs, target, c, wanted); err != nil {
-			return none, "", err
+		if opts.Grant, err = t.escalate(ctx, fs, target, c, opts, wanted); err != nil {
+			return none, wanted, err
 		}
 		mode = wanted
 	}

@@ -45,8 +45,8 @@ const maxProposed = 64 << 20
 
 // escalate asks for the wider mode that a call wants, once, and returns the
 // grant. What is granted is bound to the bytes that are there now and to those
-// proposed.
-func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change, mode sandbox.Mode) (*sandbox.Grant, error) {
+// proposed. opts are those that the change is to be made with.
+func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change, opts vfs.Options, mode sandbox.Mode) (*sandbox.Grant, error) {
 	what := fmt.Sprintf(`running %s on "%s" in sandbox mode %s`, c.call.Name, vfs.DisplayName(target.Path), mode)
 	if c.call.Session() == nil {
 		return nil, errs.New(errs.ApprovalUnavailable, what+" needs approval, and a call without a session cannot ask for it; nothing was done")
@@ -61,15 +61,23 @@ func (t *tools) escalate(ctx context.Context, fs vfs.FileSystem, target vfs.Targ
 	if err != nil {
 		return nil, err
 	}
+	// Nobody is asked about what the commit would refuse in any case: a file that
+	// is not what was read, or exists already, or cannot be written. A mode that is
+	// wider is asked about, also when it does not open the place.
+	grant := &sandbox.Grant{Mode: mode, CallID: c.call.ID, Target: string(target.Key), Before: p.before, After: p.after}
+	opts.Grant = grant
+	if err := vfs.CheckWrite(ctx, fs, target, opts); err != nil && errs.CodeOf(err) != errs.SandboxDenied {
+		return nil, err
+	}
 	outcome, err := service.Request(ctx, c.call, approval.Request{
-		ToolName: c.call.Name, CallID: c.call.ID, Arguments: c.call.Arguments, Path: target.Path,
+		ToolName: c.call.Name, CallID: c.call.ID, Arguments: c.call.Arguments, Path: target.Path, Resolved: vfs.Resolved(fs, target),
 		Reason: fmt.Sprintf("escalate sandbox to %s: %s", mode, strings.TrimSpace(*c.ask.Justification)),
 		Diff:   p.diff, Before: p.before, After: p.after,
 	})
 	if err := approval.Refusal(outcome, what, err); err != nil {
 		return nil, err
 	}
-	return &sandbox.Grant{Mode: mode, CallID: c.call.ID, Target: string(target.Key), Before: p.before, After: p.after}, nil
+	return grant, nil
 }
 
 // mode is the sandbox mode of the calling session.
@@ -126,7 +134,10 @@ func propose(ctx context.Context, fs vfs.FileSystem, target vfs.Target, c change
 	}
 	p.after = digest(after)
 	p.diff = func(context.Context) (string, error) {
-		text, _ := textdiff.Unified(target.Path, target.Path, string(before), string(after), 3, maxDiffChars)
+		text, cut := textdiff.Unified(target.Path, target.Path, string(before), string(after), 3, maxDiffChars)
+		if cut {
+			text += fmt.Sprintf("... the difference has more than %d characters; the rest of it is not shown\n", maxDiffChars)
+		}
 		return text, nil
 	}
 	return p, nil
