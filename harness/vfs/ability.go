@@ -23,6 +23,8 @@ type (
 	}
 	// DirRemover removes empty directories.
 	DirRemover interface {
+		// RemoveDir removes the directory at t. Missing is FS_NOT_FOUND; one that
+		// is not empty is FS_IO_ERROR, and nothing of it is removed.
 		RemoveDir(ctx context.Context, t Target, opts Options) error
 	}
 	// DirMaker makes directories.
@@ -46,23 +48,26 @@ type (
 	// Renamer moves a file, symlink or directory within one provider.
 	Renamer interface {
 		// Rename moves from to to, atomically. Without replace an existing
-		// destination is FS_NOT_OBSERVED, also against a racing creator. The guard
-		// in opts is judged on the destination. A move that the world cannot make
-		// in one step (another device) is FS_IO_ERROR wrapping ErrCrossDevice.
+		// destination is FS_NOT_OBSERVED, also against a racing creator. Missing
+		// parents of the destination are made. The guard in opts is judged on the
+		// destination. A move that the world cannot make in one step (another
+		// device) is FS_IO_ERROR wrapping ErrCrossDevice.
 		Rename(ctx context.Context, from, to Target, replace bool, opts Options) error
 	}
 	// Copier copies one regular file or symlink.
 	Copier interface {
 		// Copy copies content, permission bits and modification time, staged
-		// beside the destination and put in place in one step. Without replace an
-		// existing destination is FS_NOT_OBSERVED. It returns the bytes copied.
+		// beside the destination and put in place in one step; a symlink is copied
+		// as a symlink. Missing parents of the destination are made. Without replace
+		// an existing destination is FS_NOT_OBSERVED. It returns the bytes copied.
 		Copy(ctx context.Context, from, to Target, replace bool, opts Options) (int64, error)
 	}
 	// Linker makes and reads symlinks.
 	Linker interface {
 		// Readlink returns what the symlink at t.Path holds.
 		Readlink(ctx context.Context, t Target) (string, error)
-		// Symlink makes a symlink at t.Path; what exists is FS_NOT_OBSERVED.
+		// Symlink makes a symlink at t.Path and its missing parents; what exists is
+		// FS_NOT_OBSERVED.
 		Symlink(ctx context.Context, content string, t Target, opts Options) error
 	}
 	// ByteWriter writes any content.
@@ -72,15 +77,20 @@ type (
 	}
 	// Opener reads any part of a regular file.
 	Opener interface {
+		// Open opens the file at t, following symlinks; anything but a regular
+		// file is FS_NOT_REGULAR_FILE. The caller closes the reader.
 		Open(ctx context.Context, t Target) (Reader, error)
 	}
 	// Walker lists one directory cheaply and without resolving its children;
 	// it is List for those who visit very many.
 	Walker interface {
-		// WalkDir calls fn for each entry below root in byte order of paths,
-		// directories before what they hold, without following symlinks. fn may
-		// return SkipDir. An entry that cannot be examined is passed to fn with
-		// its error, and the walk goes on.
+		// WalkDir calls fn for each entry below root, a directory whose own entry
+		// is not visited: siblings in byte order of their names, directories before
+		// what they hold, without following symlinks. An entry that cannot be
+		// examined is passed to fn with its error, and the walk goes on. An error of
+		// fn ends the walk and is returned, except SkipDir: for a directory it leaves
+		// out what the directory holds, for any other entry the rest of the directory
+		// that it is in.
 		WalkDir(ctx context.Context, root Target, fn WalkFunc) error
 		// ReadDir returns the children of one directory in byte order, with types
 		// but not necessarily sizes.
@@ -88,12 +98,15 @@ type (
 	}
 	// Watcher tells of changes made by others.
 	Watcher interface {
-		// Watch calls fn after something at or below t changed, until the context
-		// ends. It coalesces; it may tell of more than there was, never of less.
+		// Watch calls fn after something at or below t changed. It blocks until the
+		// context ends, and then returns nil. It coalesces; it may tell of more than
+		// there was, never of less.
 		Watch(ctx context.Context, t Target, fn func(Target)) error
 	}
 	// Accesser tells what the process may do with a target.
 	Accesser interface {
+		// Access reports what the process may do with the content of t. What does
+		// not exist is writable where it may be created.
 		Access(ctx context.Context, t Target) (readable, writable bool, err error)
 	}
 	// Confiner marks a provider that confines changes.

@@ -23,8 +23,8 @@ type Observation struct {
 	// Text is the content that was seen where the observer has it at hand, else
 	// nil. It lets a policy say what changed since.
 	Text *string
-	// Lines is the part of a text that was shown, from 1, both ends included;
-	// zero when the whole content was seen.
+	// First and Last are the lines of a text that were shown, from 1, both
+	// included; zero when the whole content was seen.
 	First, Last int
 	// TotalLines is the number of lines of the text; it counts with First and
 	// Last.
@@ -38,7 +38,7 @@ var (
 	// the guard of the write; without a listener it is none. An error refuses
 	// the write.
 	WriteIntent = event.NewWaterfall[Intent, Guard]("fs/write-intent")
-	// EditIntent is asked before part of a file is changed.
+	// EditIntent is asked likewise before part of a file is changed.
 	EditIntent = event.NewWaterfall[Intent, Guard]("fs/edit-intent")
 	// Observed tells what a tool has seen, after it has seen it. Listeners only
 	// record; a failure reaches the tool's caller.

@@ -6,10 +6,6 @@ import (
 	"github.com/bridle-go/bridle/harness/event"
 )
 
-// A tool that changes a file goes one way: [Ask] for a guard, the provider's
-// mutator under that guard, then [Tell] what is there now, or [Explain] why
-// the guard did not hold.
-
 // Ask asks the deployment's policies for the guard of a change: through
 // [WriteIntent] for a file as a whole, [EditIntent] for a part of it. Without a
 // policy it is none.

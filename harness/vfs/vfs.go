@@ -5,12 +5,17 @@
 // says what must hold at the moment of a change. A provider implements
 // [FileSystem]; abilities beyond it are optional interfaces in the manner of
 // io/fs, such as [Remover] and [Walker], and callers use the functions of the
-// same verb ([Remove], [Walk]), which degrade with the code FS_UNSUPPORTED.
+// same verb ([Remove], [WalkDir]), which degrade with the code FS_UNSUPPORTED.
 //
-// Promises that all providers share are kept once, here: what counts as text
-// ([DecodeText]), how an edit is matched ([ApplyEdit]), how a refusal is worded
-// ([Stale], [NotObserved]), how names are shown ([DisplayName]). The
-// conformance suite in testkit tries every clause.
+// Promises that all providers share are kept once, here: which paths mean
+// nothing ([CheckPath]), what counts as text ([DecodeText]), how an edit is
+// matched ([ApplyEdit]), how a refusal is worded ([Stale], [NotObserved]), what
+// the end of a context gives ([Aborted]), how names are shown ([DisplayName]).
+// The conformance suite in testkit tries every clause.
+//
+// A tool that changes a file goes one way: [Ask] for a guard, the provider's
+// method under that guard, then [Tell] what is there now, or [Explain] why the
+// guard did not hold.
 //
 // vfs is not a general filesystem: it has no open handles for writing, no
 // permissions interface and no deadlines. Cancellation comes through the
@@ -134,6 +139,9 @@ type Options struct {
 	// it to the sandbox policy.
 	Actor any
 	// Grant is the approved widening of the sandbox for this change, or nil.
+	// Only a [Confiner] is given one. It makes the change only while the digests
+	// of the content that is there and of the content that it puts there are
+	// those of the grant; otherwise the change is FS_STALE_VERSION.
 	Grant *sandbox.Grant
 	// Root confines the change where it is not zero: with every symlink resolved
 	// as it is at the moment of the change, each entry that changes lies at or
@@ -153,6 +161,11 @@ const (
 	Update Operation = "update"
 )
 
+// DefaultDiffBasisMaxBytes is the diff basis limit of a provider that is not
+// configured otherwise, in bytes: from this size on a change returns no text of
+// before, so that two copies of a huge file are not held for a diff.
+const DefaultDiffBasisMaxBytes = 10 << 20
+
 // WriteResult tells what a write or edit did.
 type WriteResult struct {
 	Operation Operation
@@ -163,7 +176,7 @@ type WriteResult struct {
 	// Before is the text that was replaced, without its byte-order mark and
 	// with the line endings it had. It is nil on create, when the old content
 	// was not text, and when either side is at or above the provider's diff
-	// basis limit (10 MiB by default).
+	// basis limit, [DefaultDiffBasisMaxBytes] unless it is configured.
 	Before *string
 	// After is the text now in place, in the same form.
 	After string
@@ -194,9 +207,10 @@ type FileSystem interface {
 	// is empty or holds a NUL byte is INVALID_ARGS.
 	Resolve(ctx context.Context, path string, opts ResolveOptions) (Target, error)
 	// ProcessPath returns the path by which a process in the same execution
-	// world opens the target.
+	// world opens the target: absolute, with symlinks resolved. A world that runs
+	// no processes has one all the same; tools compare and show it.
 	ProcessPath(t Target) (string, error)
-	// FileURL returns the target's file URL.
+	// FileURL returns the process path as a URL of the scheme file.
 	FileURL(t Target) (string, error)
 	// Contains reports whether t is dir or below it, by path components of
 	// resolved paths.
@@ -217,7 +231,8 @@ type FileSystem interface {
 	// negative.
 	ReadBytes(ctx context.Context, t Target, limit int64) (Bytes, error)
 	// List returns the children of a directory in byte order of their names.
-	// It reads no content; a broken or vanished child is Other.
+	// It reads no content; a broken or vanished child is Other. Anything but a
+	// directory is FS_NOT_DIRECTORY.
 	List(ctx context.Context, t Target) ([]Entry, error)
 
 	// WriteText puts content in place, atomically: readers see the old or the

@@ -96,7 +96,7 @@ type Config struct {
 
 // Defaults of [Config].
 const (
-	DefaultDiffBasisMaxBytes = 10 << 20
+	DefaultDiffBasisMaxBytes = vfs.DefaultDiffBasisMaxBytes
 	DefaultStatDigestBytes   = 16 << 20
 )
 

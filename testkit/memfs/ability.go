@@ -2,6 +2,7 @@ package memfs
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -170,9 +171,12 @@ func (f *FS) Rename(ctx context.Context, from, to vfs.Target, replace bool, opts
 	}, from, to)
 }
 
-// mayPlace reports why n cannot go to p.
+// mayPlace reports why n cannot go to p, whose parents need not exist.
 func (f *FS) mayPlace(p string, n *node, t vfs.Target, replace bool, guard vfs.Guard) error {
 	dir, name, err := f.parent(p)
+	for above := path.Dir(p); errors.Is(err, fs.ErrNotExist); above = path.Dir(above) {
+		dir, name, err = f.parent(above)
+	}
 	if err != nil {
 		return err
 	}
@@ -196,7 +200,11 @@ func (f *FS) mayPlace(p string, n *node, t vfs.Target, replace bool, guard vfs.G
 	return guardEntry(t, there, guard)
 }
 
+// place puts n at p and makes the parents that are missing.
 func (f *FS) place(p string, n *node) error {
+	if err := f.makeParents(p); err != nil {
+		return err
+	}
 	dir, name, err := f.parent(p)
 	if err != nil {
 		return err

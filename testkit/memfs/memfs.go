@@ -115,7 +115,7 @@ func New(cfg Config) (*FS, error) {
 		f.cwd = DefaultCwd
 	}
 	if f.diffBasis == 0 {
-		f.diffBasis = 10 << 20
+		f.diffBasis = vfs.DefaultDiffBasisMaxBytes
 	}
 	if f.now == nil {
 		f.now = time.Now

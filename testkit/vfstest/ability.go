@@ -48,15 +48,14 @@ var abilityClauses = []Clause{
 	},
 	{
 		Name:    "ability/remove directory",
-		Promise: "RemoveDir removes an empty directory, and fails on one that is not, leaving all of it",
+		Promise: "RemoveDir removes an empty directory; one that is not empty is FS_IO_ERROR and stays, a missing one FS_NOT_FOUND",
 		Why:     "a directory that got a file meanwhile must not vanish with it",
 		check: func(r *run) {
 			lacks[vfs.DirRemover](r)
 			r.put("full/f", "x")
-			if err := vfs.RemoveDir(r.ctx, r.FS, r.at("full"), none); err == nil {
-				r.errorf("a directory that is not empty was removed")
-			}
+			r.code("removing a directory that is not empty", vfs.RemoveDir(r.ctx, r.FS, r.at("full"), none), errs.IO)
 			r.same("after a refused removal", "full/f", "x")
+			r.code("removing a missing directory", vfs.RemoveDir(r.ctx, r.FS, r.at("missing"), none), errs.NotFound)
 			lacks[vfs.DirMaker](r)
 			r.ok("making a directory", vfs.MakeDir(r.ctx, r.FS, r.at("empty"), none))
 			r.ok("removing it", vfs.RemoveDir(r.ctx, r.FS, r.at("empty"), none))
@@ -84,7 +83,7 @@ var abilityClauses = []Clause{
 	},
 	{
 		Name:    "ability/rename",
-		Promise: "Rename moves a file with its content, replaces only when it may, and judges the guard on the destination",
+		Promise: "Rename moves a file with its content, makes the parents it needs, replaces only when it may, and judges the guard on the destination",
 		Why:     "a move is a write of its destination and needs the same care",
 		check: func(r *run) {
 			lacks[vfs.Renamer](r)
@@ -104,6 +103,8 @@ var abilityClauses = []Clause{
 			r.absent("b")
 			r.same("after the move", "c", "a")
 			r.code("renaming a missing file", rename("b", "d", false, none), errs.NotFound)
+			r.ok("renaming into a missing directory", rename("c", "new/dir/c", false, none))
+			r.same("after the move", "new/dir/c", "a")
 			errors := race(8, func(i int) error {
 				from := fmt.Sprintf("from%d", i)
 				if _, err := r.FS.WriteText(r.ctx, r.at(from), from, none); err != nil {
@@ -126,7 +127,7 @@ var abilityClauses = []Clause{
 	},
 	{
 		Name:    "ability/copy",
-		Promise: "Copy copies the bytes, permission bits and modification time of a file, and a symlink as a symlink; it replaces only when it may",
+		Promise: "Copy copies the bytes, permission bits and modification time of a file, and a symlink as a symlink; it makes the parents it needs and replaces only when it may",
 		Why:     "a backup that differs from the original is none",
 		check: func(r *run) {
 			lacks[vfs.Copier](r)
@@ -148,6 +149,9 @@ var abilityClauses = []Clause{
 					r.errorf("the copy has mode %04o and time %v, want %04o and %v", b.Mode, b.Modified, a.Mode, a.Modified)
 				}
 			}
+			_, err = vfs.Copy(r.ctx, r.FS, from, r.at("new/dir/b"), false, none)
+			r.ok("copying into a missing directory", err)
+			r.same("after the copy", "new/dir/b", data)
 			r.put("c", "mine")
 			_, err = vfs.Copy(r.ctx, r.FS, from, r.at("c"), false, none)
 			r.code("copying onto a file without replace", err, errs.NotObserved)
@@ -243,7 +247,7 @@ var abilityClauses = []Clause{
 	},
 	{
 		Name:    "ability/walk",
-		Promise: "WalkDir visits everything below once, directories before what they hold, siblings in byte order, without following symlinks; SkipDir leaves a directory out",
+		Promise: "WalkDir visits everything below once, directories before what they hold, siblings in byte order, without following symlinks; SkipDir leaves out a directory, or the rest of the one that a file is in",
 		Why:     "searches and trees must be complete, repeatable and finite",
 		check: func(r *run) {
 			lacks[vfs.Walker](r)
@@ -284,6 +288,16 @@ var abilityClauses = []Clause{
 				if path == "a/f" || path == "b/1" || path == "b/2" {
 					r.errorf("visited %q, which was to be skipped", path)
 				}
+			}
+			walk(func(path string, _ vfs.Entry, _ error) error {
+				got = append(got, path)
+				if path == "b/1" {
+					return vfs.SkipDir
+				}
+				return nil
+			})
+			if slices.Contains(got, "b/2") || !slices.Contains(got, "c") {
+				r.errorf("visited %q with SkipDir at \"b/1\", want all but \"b/2\"", got)
 			}
 			stop := errors.New("stop")
 			if err := vfs.WalkDir(r.ctx, r.FS, r.at("w"), func(string, vfs.Entry, error) error { return stop }); !errors.Is(err, stop) {

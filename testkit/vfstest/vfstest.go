@@ -143,7 +143,7 @@ func (c Clause) Check(ctx context.Context, w World) Verdict {
 		w.Patience = 10 * time.Second
 	}
 	if w.DiffBasisMaxBytes == 0 {
-		w.DiffBasisMaxBytes = 10 << 20
+		w.DiffBasisMaxBytes = vfs.DefaultDiffBasisMaxBytes
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

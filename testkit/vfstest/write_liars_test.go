@@ -2,6 +2,7 @@ package vfstest_test
 
 import (
 	"context"
+	"errors"
 	"path"
 	"strings"
 	"sync"
@@ -379,6 +380,14 @@ var writeLies = []lie{
 	{"a directory is removed with what it holds", "ability/remove directory", func(l *liar, fs *memfs.FS) {
 		l.removeDir = func(_ context.Context, t vfs.Target, _ vfs.Options) error { return fs.World().Remove(t.Path) }
 	}},
+	{"a missing directory is removed", "ability/remove directory", func(l *liar, fs *memfs.FS) {
+		l.removeDir = func(ctx context.Context, t vfs.Target, o vfs.Options) error {
+			if info, _ := fs.Stat(ctx, t); !info.Exists() {
+				return nil
+			}
+			return fs.RemoveDir(ctx, t, o)
+		}
+	}},
 	{"a directory that exists is an error", "ability/make directory", func(l *liar, fs *memfs.FS) {
 		l.makeDir = func(ctx context.Context, t vfs.Target, o vfs.Options) error {
 			if info, _ := fs.Stat(ctx, t); info.Exists() {
@@ -405,6 +414,14 @@ var writeLies = []lie{
 			return fs.Rename(ctx, from, to, replace, vfs.Options{})
 		}
 	}},
+	{"a move makes no parents", "ability/rename", func(l *liar, fs *memfs.FS) {
+		l.rename = func(ctx context.Context, from, to vfs.Target, replace bool, o vfs.Options) error {
+			if err := needsParent(ctx, fs, to); err != nil {
+				return err
+			}
+			return fs.Rename(ctx, from, to, replace, o)
+		}
+	}},
 	{"a move checks, then replaces", "ability/rename", func(l *liar, fs *memfs.FS) {
 		var mu sync.Mutex
 		l.rename = func(ctx context.Context, from, to vfs.Target, replace bool, o vfs.Options) error {
@@ -421,6 +438,14 @@ var writeLies = []lie{
 	{"a copy always replaces", "ability/copy", func(l *liar, fs *memfs.FS) {
 		l.copy = func(ctx context.Context, from, to vfs.Target, _ bool, o vfs.Options) (int64, error) {
 			return fs.Copy(ctx, from, to, true, o)
+		}
+	}},
+	{"a copy makes no parents", "ability/copy", func(l *liar, fs *memfs.FS) {
+		l.copy = func(ctx context.Context, from, to vfs.Target, replace bool, o vfs.Options) (int64, error) {
+			if err := needsParent(ctx, fs, to); err != nil {
+				return 0, err
+			}
+			return fs.Copy(ctx, from, to, replace, o)
 		}
 	}},
 	{"a copy has a new file's mode and time", "ability/copy", func(l *liar, fs *memfs.FS) {
@@ -492,12 +517,36 @@ var writeLies = []lie{
 			})
 		}
 	}},
+	{"a file that is skipped ends the walk", "ability/walk", func(l *liar, fs *memfs.FS) {
+		l.walk = func(ctx context.Context, t vfs.Target, fn vfs.WalkFunc) error {
+			end := errors.New("end")
+			err := fs.WalkDir(ctx, t, func(p string, e vfs.Entry, err error) error {
+				if ret := fn(p, e, err); ret != vfs.SkipDir || e.Type == vfs.Directory {
+					return ret
+				}
+				return end
+			})
+			if err == end {
+				return nil
+			}
+			return err
+		}
+	}},
 	{"a walk goes on after an error", "ability/walk", func(l *liar, fs *memfs.FS) {
 		l.walk = func(ctx context.Context, t vfs.Target, fn vfs.WalkFunc) error {
 			_ = fs.WalkDir(ctx, t, fn)
 			return nil
 		}
 	}},
+}
+
+// needsParent fails where the directory of t is missing.
+func needsParent(ctx context.Context, fs *memfs.FS, t vfs.Target) error {
+	dir := path.Dir(t.Path)
+	if info, err := fs.Stat(ctx, vfs.Target{Key: vfs.Key(dir), Path: dir}); err != nil || info.Exists() {
+		return err
+	}
+	return errs.New(errs.NotFound, "no such directory")
 }
 
 // late is an open file that reads what is there now.
