@@ -92,8 +92,12 @@ func (a *PatchArgs) apply(text string, format patch.Format, res *PatchResult) (s
 		for _, f := range failures {
 			res.ErrorDetails = append(res.ErrorDetails, PatchFailure{PatchIndex: f.Index, Op: f.Op, Path: f.Path, Message: f.Message})
 		}
-		return "", &fault.Fault{Kind: fault.InvalidArguments, Field: "patches", Err: err, Action: "view_file",
+		f := &fault.Fault{Kind: fault.InvalidArguments, Field: "patches", Err: err, Action: "view_file",
 			Message: fmt.Sprintf("%v; nothing was changed", err)}
+		if mended, ok := patch.Mended(text, format, a.Patches); ok {
+			f.Call = map[string]any{"patches": mended}
+		}
+		return "", f
 	}
 	var syntax *doc.SyntaxError
 	if errors.As(err, &syntax) {

@@ -6,10 +6,10 @@
 // token matches the key of that text, whatever its type or quoting. A pointer
 // sees what is written at its place: keys that a merge ("<<") brings in are
 // not addressed, and a path through an alias is refused, because the change
-// would show at every other place that shares the node. Replacing or removing
-// a node whose anchor is still referred to from outside is refused too. An
-// anchor that no alias uses stays on the replaced value; a tag goes with the
-// old value.
+// would show at every other place that shares the node. That is meant where the
+// path leads to the anchored node itself: a new value there keeps the anchor,
+// and with it all aliases. A tag goes with the old value. Taking away a node
+// whose anchor is still referred to from outside is refused.
 //
 // In a stream of several documents a patch addresses the document its Document
 // field names, counted from 0: the first where nothing is said.

@@ -76,7 +76,7 @@ func resolve(root *doc.Node, c change) (*target, error) {
 	if t.parent != nil {
 		t.path = t.path[:len(t.path)-1]
 	}
-	return t, t.checkAnchors()
+	return t, t.checkAnchors(root, c.value)
 }
 
 // member finds the entry that token names in t.node. For the last token of a
@@ -201,8 +201,10 @@ func knownKeys(n *doc.Node) string {
 	return ": it has " + strings.Join(keys, ", ") + more + merge
 }
 
-// checkAnchors refuses to take away a node that an alias elsewhere refers to.
-func (t *target) checkAnchors() error {
+// checkAnchors refuses to take away a node that an alias elsewhere refers to. A
+// new value takes the anchor of the old one over, and the aliases with it;
+// where they merge it into mappings it has to be something to merge.
+func (t *target) checkAnchors(root, value *doc.Node) error {
 	inside := map[*doc.Props]int{}
 	var anchored []*doc.Props
 	var walk func(n *doc.Node)
@@ -225,11 +227,33 @@ func (t *target) checkAnchors() error {
 		walk(t.parent.Entries[t.index].Key)
 	}
 	for _, p := range anchored {
+		if t.action == replaceValue && p == t.node.Props {
+			if value.Kind != t.node.Kind && value.Kind != doc.Mapping && merges(root, p) {
+				return fmt.Errorf("a '<<' merges the node anchored with &%s, so that %s cannot take its place", p.Anchor, describe(value))
+			}
+			continue
+		}
 		if uses := p.Aliases - inside[p]; uses > 0 {
 			return fmt.Errorf("the anchor &%s here is still used by %d alias(es) *%s elsewhere; change those first", p.Anchor, uses, p.Anchor)
 		}
 	}
 	return nil
+}
+
+// merges reports whether a "<<" below n merges the node of an anchor.
+func merges(n *doc.Node, p *doc.Props) bool {
+	isIt := func(n *doc.Node) bool { return n.Kind == doc.Alias && n.Target == p }
+	for _, e := range n.Entries {
+		if e.Key != nil && e.Key.Text == "<<" && e.Key.Style == doc.Plain {
+			if isIt(e.Value) || slices.ContainsFunc(e.Value.Entries, func(e doc.Entry) bool { return isIt(e.Value) }) {
+				return true
+			}
+		}
+		if e.Key != nil && merges(e.Key, p) || merges(e.Value, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // carryOut makes the change in the parsed tree, to compare the new text with.
