@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -269,20 +271,14 @@ func near(path string) string {
 }
 
 func (a *app) searched(r opsResult) {
-	last := ""
-	for _, m := range r.Matches {
-		if m.FilePath != last {
-			last = m.FilePath
-			fmt.Fprintln(a.out, a.out.Paint(term.Bold, near(m.FilePath)))
+	for rest := r.Matches; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(m opsMatch) bool { return m.FilePath != rest[0].FilePath })
+		if n < 0 {
+			n = len(rest)
 		}
-		for i, l := range m.Before {
-			a.context(m.LineNumber-len(m.Before)+i, l)
-		}
-		a.matched(m)
-		end := m.LineNumber + strings.Count(m.Line, "\n")
-		for i, l := range m.After {
-			a.context(end+1+i, l)
-		}
+		fmt.Fprintln(a.out, a.out.Paint(term.Bold, near(rest[0].FilePath)))
+		a.found(rest[:n])
+		rest = rest[n:]
 	}
 	var rows [][]string
 	for _, c := range r.Counts {
@@ -296,14 +292,48 @@ func (a *app) searched(r opsResult) {
 	})
 }
 
-func (a *app) context(number int, line string) {
-	fmt.Fprintln(a.out, strings.TrimRight(a.out.Paint(term.Dim, fmt.Sprintf("%6d- %s", number, term.Visible(line))), " "))
+// found prints the matches of one file with the lines around them, each line
+// once: one that is around two matches, or around one and of another, too. A
+// rule stands where lines are left out between those with context.
+func (a *app) found(matches []opsMatch) {
+	lines := map[int]string{}
+	for _, m := range matches {
+		for i, l := range a.matched(m) {
+			if _, shown := lines[m.LineNumber+i]; !shown {
+				lines[m.LineNumber+i] = l
+			}
+		}
+	}
+	context := false
+	around := func(number int, text string) {
+		context = true
+		if _, shown := lines[number]; !shown {
+			lines[number] = strings.TrimRight(a.out.Paint(term.Dim, fmt.Sprintf("%6d- %s", number, term.Visible(text))), " ")
+		}
+	}
+	for _, m := range matches {
+		for i, l := range m.Before {
+			around(m.LineNumber-len(m.Before)+i, l)
+		}
+		end := m.LineNumber + strings.Count(m.Line, "\n")
+		for i, l := range m.After {
+			around(end+1+i, l)
+		}
+	}
+	last := 0
+	for _, number := range slices.Sorted(maps.Keys(lines)) {
+		if context && last > 0 && number > last+1 {
+			fmt.Fprintln(a.out, a.out.Paint(term.Dim, "     --"))
+		}
+		fmt.Fprintln(a.out, lines[number])
+		last = number
+	}
 }
 
-// matched prints the line or lines of a match, with the first of its text
-// marked where that is to be found at its column.
-func (a *app) matched(m opsMatch) {
-	number := m.LineNumber
+// matched are the line or lines of a match, with the first of its text marked
+// where that is to be found at its column.
+func (a *app) matched(m opsMatch) []string {
+	var lines []string
 	for i, line := range strings.Split(m.Line, "\n") {
 		shown := term.Visible(line)
 		if i == 0 && !m.LineTruncated {
@@ -312,8 +342,9 @@ func (a *app) matched(m opsMatch) {
 				shown = term.Visible(line[:at]) + a.out.Paint(term.RedMark, term.Visible(found)) + term.Visible(line[at+len(found):])
 			}
 		}
-		fmt.Fprintf(a.out, "%s %s\n", a.out.Paint(term.Green, fmt.Sprintf("%6d:", number+i)), shown)
+		lines = append(lines, fmt.Sprintf("%s %s", a.out.Paint(term.Green, fmt.Sprintf("%6d:", m.LineNumber+i)), shown))
 	}
+	return lines
 }
 
 // runeIndex is where character n begins, or -1.

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
 	"github.com/bridle-go/bridle/plugins/fileops"
@@ -203,7 +202,7 @@ func (a *app) table(rows [][]string, right []bool, styles func(row, column int) 
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], term.Cells(cell))
 		}
 	}
 	for i, row := range rows {
@@ -212,7 +211,7 @@ func (a *app) table(rows [][]string, right []bool, styles func(row, column int) 
 			if k > 0 {
 				b.WriteString("  ")
 			}
-			pad := strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell))
+			pad := strings.Repeat(" ", widths[k]-term.Cells(cell))
 			if k == len(row)-1 {
 				pad = ""
 			}

@@ -112,6 +112,6 @@ func (o *Output) Paint(s Style, text string) string {
 func (o *Output) Rule(title string) string {
 	n := min(o.width, 100)
 	head := "── " + title + " "
-	fill := n - len([]rune(head))
+	fill := n - Cells(head)
 	return o.Paint(Dim, "── ") + o.Paint(Bold, title) + " " + o.Paint(Dim, strings.Repeat("─", max(fill, 2)))
 }

@@ -27,7 +27,7 @@ func Visible(line string) string {
 		}
 		part = vfs.DisplayName(part)
 		b.WriteString(part)
-		column += len([]rune(part))
+		column += Cells(part)
 	}
 	return b.String()
 }
