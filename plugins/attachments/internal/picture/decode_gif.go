@@ -94,7 +94,7 @@ func (f *gifFile) rows(r io.Reader) func(y int) ([]byte, error) {
 	// Rows come as every eighth from 0, every eighth from 4, every fourth from 2
 	// and every second from 1. They are kept as they come, with the turn of each,
 	// so that a frame that claims much and has little costs little.
-	var came []byte
+	var came [][]byte
 	turn := make([]int, f.height)
 	n := 0
 	for _, p := range [4][2]int{{0, 8}, {4, 8}, {2, 4}, {1, 2}} {
@@ -104,13 +104,13 @@ func (f *gifFile) rows(r io.Reader) func(y int) ([]byte, error) {
 		}
 	}
 	return func(y int) ([]byte, error) {
-		line := make([]byte, f.width)
-		for len(came) <= turn[y]*f.width && f.width > 0 {
+		for len(came) <= turn[y] {
+			line := make([]byte, f.width)
 			if err := read(line); err != nil {
 				return nil, err
 			}
-			came = append(came, line...)
+			came = append(came, line)
 		}
-		return came[turn[y]*f.width:][:f.width], nil
+		return came[turn[y]], nil
 	}
 }

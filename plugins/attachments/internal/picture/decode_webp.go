@@ -1,15 +1,11 @@
 package picture
 
 import (
-	"bytes"
 	"errors"
-	"image"
-	"io"
-
-	"golang.org/x/image/vp8"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/plugins/attachments/internal/vp8l"
+	"github.com/bridle-go/bridle/plugins/attachments/internal/webp"
 )
 
 // decodeWebP gives the rows of the first frame on its canvas to out; what the
@@ -39,8 +35,7 @@ func decodeWebP(info *Info, out *sink) error {
 	return nil
 }
 
-// rows returns a function that gives the rows of the frame, called in order. Only
-// the lossy samples are gathered first, in one and a half bytes a pixel.
+// rows returns a function that gives the rows of the frame, called in order.
 func (f *webpFile) rows() (func(dst []byte, y int) error, error) {
 	if f.lossless != nil {
 		r, err := vp8l.NewReader(f.lossless)
@@ -60,19 +55,13 @@ func (f *webpFile) rows() (func(dst []byte, y int) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := vp8.NewDecoder()
-	d.Init(bytes.NewReader(f.lossy), len(f.lossy))
-	if _, err := d.DecodeFrameHeader(); err != nil {
-		return nil, err
-	}
-	m, err := d.DecodeFrame()
+	frame, err := webp.NewFrame(f.lossy)
 	if err != nil {
 		return nil, err
 	}
 	return func(dst []byte, y int) error {
-		videoRow(dst, m, y)
-		if alpha == nil {
-			return nil
+		if err := frame.Next(dst); err != nil || alpha == nil {
+			return err
 		}
 		line, err := alpha(y)
 		for x, a := range line {
@@ -87,7 +76,7 @@ func webpError(err error) error {
 	switch {
 	case errors.As(err, &coded):
 		return err
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, vp8l.ErrTruncated):
+	case errors.Is(err, webp.ErrTruncated), errors.Is(err, vp8l.ErrTruncated):
 		return invalid("the WebP image is cut off")
 	}
 	return invalid("the WebP image is damaged: %v", err)
@@ -161,33 +150,4 @@ func unfilterAlpha(cur, up []byte, first bool, filter byte) {
 			}
 		}
 	}
-}
-
-// videoRow converts a row of limited-range BT.601 samples, which is what WebP
-// holds: luma from 16 to 235, chroma from 16 to 240 (RFC 9649, 3). 16 bits of
-// fraction.
-func videoRow(dst []byte, m *image.YCbCr, y int) {
-	n := len(dst) / 4
-	yy := m.Y[y*m.YStride:][:n]
-	half := (n + 1) / 2
-	cb, cr := m.Cb[y/2*m.CStride:][:half], m.Cr[y/2*m.CStride:][:half]
-	for x, v := range yy {
-		l := (int32(v)-16)*76309 + 1<<15
-		b, r := int32(cb[x/2])-128, int32(cr[x/2])-128
-		p := dst[4*x : 4*x+4 : 4*x+4]
-		p[0] = clamp8((l + 104597*r) >> 16)
-		p[1] = clamp8((l - 25675*b - 53279*r) >> 16)
-		p[2] = clamp8((l + 132201*b) >> 16)
-		p[3] = 255
-	}
-}
-
-func clamp8(v int32) byte {
-	if uint32(v) <= 255 {
-		return byte(v)
-	}
-	if v < 0 {
-		return 0
-	}
-	return 255
 }

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"compress/lzw"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -143,6 +144,37 @@ func measure(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
+func webpBytes(t testing.TB, m *image.NRGBA) []byte {
+	t.Helper()
+	data, err := webp.Encode(m.Pix, m.Rect.Dx(), m.Rect.Dy(), webp.Params{Quality: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// interlacedGIF is black, of 255 colours.
+func interlacedGIF(w, h int) []byte {
+	out := binary.LittleEndian.AppendUint16([]byte("GIF89a"), uint16(w))
+	out = binary.LittleEndian.AppendUint16(out, uint16(h))
+	out = append(out, 0x87, 0, 0)
+	out = append(out, make([]byte, 3*256)...)
+	out = append(out, 0x2c, 0, 0, 0, 0)
+	out = binary.LittleEndian.AppendUint16(out, uint16(w))
+	out = binary.LittleEndian.AppendUint16(out, uint16(h))
+	var coded bytes.Buffer
+	z := lzw.NewWriter(&coded, lzw.LSB, 8)
+	z.Write(make([]byte, w*h))
+	z.Close()
+	out = append(out, 0x40, 8)
+	for data := coded.Bytes(); len(data) > 0; {
+		n := min(len(data), 255)
+		out = append(append(out, byte(n)), data[:n]...)
+		data = data[n:]
+	}
+	return append(out, 0, 0x3b)
+}
+
 // Claims cost no memory, and the largest pictures that are admitted no more than
 // four bytes a pixel beside the fixed costs of the result.
 func TestMemory(t *testing.T) {
@@ -168,6 +200,9 @@ func TestMemory(t *testing.T) {
 		{"png of 16 bits", rawPNG(side, side, 6, 16, false, false), fixed, true},
 		{"png of 16 bits, interlaced", rawPNG(side, side, 6, 16, true, false), 2*side*side + fixed, true},
 		{"jpeg", jpegBytes(t, gradient(side, side), 80), fixed, true},
+		{"webp with alpha", webpBytes(t, alphaRamp(side, side)), fixed, true},
+		{"webp", webpBytes(t, gradient(side, side)), fixed, true},
+		{"gif, interlaced", interlacedGIF(side, side), side*side + fixed, true},
 		{"jpeg of a scan for each of four inks", cmykJPEG(t, side, side, 0, func(c, x, y int) uint8 { return uint8(x ^ y) }), fixed, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

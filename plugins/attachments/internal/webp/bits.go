@@ -1,6 +1,9 @@
 package webp
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // boolWriter is the arithmetic coder of RFC 6386, section 7.
 type boolWriter struct {
@@ -60,4 +63,88 @@ func (w *boolWriter) putBits(v uint32, n int) {
 func (w *boolWriter) bytes() []byte {
 	w.putBits(0, 32)
 	return w.out
+}
+
+// boolReader is the decoder of RFC 6386, section 7. Behind the end it gives zeros
+// and notes that it did, so that the inner loops need no checks.
+type boolReader struct {
+	data  []byte
+	pos   int
+	value uint64 // what was read and not yet decided, 8+n bits
+	span  uint64 // size of the interval, 128 to 255 between calls
+	n     int    // bits of value below the eight that are compared
+	short bool   // more was needed than there is
+}
+
+func newBoolReader(data []byte) boolReader {
+	return boolReader{data: data, span: 255, n: -8}
+}
+
+// bit reads one bit that is false with probability prob/256.
+func (r *boolReader) bit(prob uint8) bool {
+	if r.n < 0 {
+		r.fill()
+	}
+	split := 1 + (r.span-1)*uint64(prob)>>8
+	bit := r.value >= split<<r.n
+	if bit {
+		r.value -= split << r.n
+		r.span -= split
+	} else {
+		r.span = split
+	}
+	shift := bits.LeadingZeros8(uint8(r.span))
+	r.span <<= shift
+	r.n -= shift
+	return bit
+}
+
+func (r *boolReader) fill() {
+	if r.pos+8 <= len(r.data) {
+		r.value = r.value<<48 | binary.BigEndian.Uint64(r.data[r.pos:])>>16
+		r.pos += 6
+		r.n += 48
+		return
+	}
+	var next uint64
+	if r.pos < len(r.data) {
+		next = uint64(r.data[r.pos])
+		r.pos++
+	} else {
+		r.short = true
+	}
+	r.value = r.value<<8 | next
+	r.n += 8
+}
+
+// flag reads a bit of even odds.
+func (r *boolReader) flag() bool { return r.bit(128) }
+
+// bits reads a number of n bits, the highest first, each of even odds.
+func (r *boolReader) bits(n int) int {
+	v := 0
+	for range n {
+		v <<= 1
+		if r.bit(128) {
+			v |= 1
+		}
+	}
+	return v
+}
+
+// signed reads a magnitude of n bits and its sign.
+func (r *boolReader) signed(n int) int {
+	v := r.bits(n)
+	if r.flag() {
+		return -v
+	}
+	return v
+}
+
+// optional reads a number that a flag says is there; else it is zero.
+func (r *boolReader) optional(n int) int {
+	if !r.flag() {
+		return 0
+	}
+	return r.signed(n)
 }

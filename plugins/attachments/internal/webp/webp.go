@@ -1,7 +1,8 @@
 // Package webp encodes WebP: lossy colour with lossless alpha, and lossless colour
-// where the lossy coding would lose too much.
+// where the lossy coding would lose too much. And it decodes the frames of the
+// lossy coding row by row, which needs a few rows of memory whatever the size.
 //
-// It is a VP8 key frame encoder (RFC 6386) in a WebP container (RFC 9649),
+// The encoder is one of VP8 key frames (RFC 6386) in a WebP container (RFC 9649),
 // written on integers alone, so that the same picture gives the same bytes on
 // every machine; no library of the host takes part. It predicts whole
 // macroblocks and blocks of 4x4, chooses by distortion and an estimate of the
