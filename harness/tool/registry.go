@@ -80,9 +80,13 @@ func (r *Registry) remove(reg *registered) {
 	r.tools[reg.Name] = rest
 }
 
-// SetOrder sets how tool names are ordered in prompts; the default is by
-// name. It must be set before the first prompt is assembled.
+// SetOrder sets how tool names are ordered in prompts; the default, and that of
+// nil, is by name, which also decides between names that compare finds equal.
+// It must be set before the first prompt is assembled.
 func (r *Registry) SetOrder(compare func(a, b string) int) {
+	if compare == nil {
+		compare = cmp.Compare[string]
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.order = compare
@@ -152,7 +156,11 @@ func (r *Registry) Definitions(agent *Agent) []Definition {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b Definition) int { return order(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b Definition) int {
+		// The names come out of a map: without the second, equal ones would stand
+		// in another order in each request.
+		return cmp.Or(order(a.Name, b.Name), cmp.Compare(a.Name, b.Name))
+	})
 	return out
 }
 

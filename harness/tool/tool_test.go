@@ -384,6 +384,40 @@ func TestRegistrationsComeAndGo(t *testing.T) {
 	}
 }
 
+// An order that does not tell all names apart must not make the prompt differ
+// from request to request.
+func TestOrderOfTools(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"d", "a", "c", "b"} {
+		if _, err := f.Register(f.scope, echo(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		compare func(a, b string) int
+		want    string
+	}{
+		{"one first", func(a, b string) int {
+			rank := map[string]int{"c": -1}
+			return rank[a] - rank[b]
+		}, "c a b d echo"},
+		{"backwards", func(a, b string) int { return strings.Compare(b, a) }, "echo d c b a"},
+		{"none", nil, "a b c d echo"},
+	} {
+		f.SetOrder(c.compare)
+		for range 20 {
+			var names []string
+			for _, d := range f.Definitions(nil) {
+				names = append(names, d.Name)
+			}
+			if got := strings.Join(names, " "); got != c.want {
+				t.Fatalf("%s: %s, want %s", c.name, got, c.want)
+			}
+		}
+	}
+}
+
 func TestBadDefinitions(t *testing.T) {
 	f := newFixture(t)
 	for name, d := range map[string]tool.Definition{
