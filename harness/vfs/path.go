@@ -26,12 +26,17 @@ func CheckPath(path string) error {
 }
 
 // Aborted returns the FS_ABORTED error of an operation on path when ctx has
-// ended, and nil before. It is FS_ABORTED whatever ctx was cancelled with: the
-// cause, which may be the coded error of something else, is only wrapped.
+// ended, and nil before. It wraps the cause of ctx, unless that has a code: what
+// an errgroup cancels with is the failure of another call, and must not be taken
+// for one of this.
 func Aborted(ctx context.Context, op, path string) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &errs.Error{Code: errs.FSAborted, Op: op, Path: path, Err: context.Cause(ctx),
+	cause := context.Cause(ctx)
+	if code := errs.CodeOf(cause); code != "" && code != errs.Aborted {
+		cause = ctx.Err()
+	}
+	return &errs.Error{Code: errs.FSAborted, Op: op, Path: path, Err: cause,
 		Message: "cannot " + op + " " + quote(path) + ": the call was aborted; nothing was changed"}
 }

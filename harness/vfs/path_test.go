@@ -31,12 +31,17 @@ func TestAborted(t *testing.T) {
 	if err := Aborted(ctx, "read", "/w/a"); err != nil {
 		t.Errorf("before the end: %v", err)
 	}
-	// An errgroup cancels with the failure of one of its calls.
-	cause := errs.New(errs.NotFound, "somebody else's failure")
+	cause := errors.New("the person pressed Ctrl-C")
 	cancel(cause)
 	err := Aborted(ctx, "read", "/w/a")
 	if errs.CodeOf(err) != errs.FSAborted || !errors.Is(err, cause) {
 		t.Errorf("got %v with the code %s, want FS_ABORTED around its cause", err, errs.CodeOf(err))
+	}
+	ctx, cancel = context.WithCancelCause(context.Background())
+	cancel(errs.New(errs.NotFound, "the failure of another call"))
+	err = Aborted(ctx, "read", "/w/a")
+	if !errors.Is(err, errs.FSAborted) || !errors.Is(err, context.Canceled) || errors.Is(err, errs.NotFound) {
+		t.Errorf("got %v, which is FS_NOT_FOUND: %v", err, errors.Is(err, errs.NotFound))
 	}
 	if want := `cannot read "/w/a": the call was aborted; nothing was changed`; err.Error() != want {
 		t.Errorf("got %s, want %s", err, want)

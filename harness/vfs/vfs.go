@@ -120,7 +120,8 @@ type Entry struct {
 	// Type does not follow a symlink whose destination is missing: that is
 	// Other. For a symlink that leads somewhere it is Link.
 	Type Type
-	// Size and Modified come with the listing where they are cheap.
+	// Size, of a file in bytes, and Modified come with the listing where they
+	// are cheap; elsewhere both are zero.
 	Size     int64
 	Modified time.Time
 }

@@ -2,6 +2,7 @@ package vfstest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -46,7 +47,11 @@ var cancelClauses = []Clause{
 				return err
 			}
 			for what, op := range ops {
-				r.code(what+" a file when the context has ended", op(ctx), errs.FSAborted)
+				err := op(ctx)
+				r.code(what+" a file when the context has ended", err, errs.FSAborted)
+				if errors.Is(err, errs.NotFound) {
+					r.errorf("%s a file when the context has ended passes for the failure of another call: %v", what, err)
+				}
 			}
 			r.same("after aborted changes", "f", "before")
 			if info, err := r.FS.Stat(r.ctx, r.at("new")); r.ok("stat", err) && info.Exists() {

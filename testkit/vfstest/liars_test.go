@@ -533,7 +533,7 @@ func TestLiars(t *testing.T) {
 		clauses[c.Name] = c
 		caught[c.Name] = 0
 	}
-	for _, lie := range slices.Concat(lies, writeLies, confineLies) {
+	for _, lie := range slices.Concat(lies, writeLies, abilityLies, confineLies) {
 		t.Run(lie.name, func(t *testing.T) {
 			c, ok := clauses[lie.clause]
 			if !ok {
