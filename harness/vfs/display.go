@@ -11,7 +11,8 @@ import (
 // characters, characters that change the direction of text or are invisible,
 // and bytes that are not UTF-8 are written as escapes, so that a name cannot
 // pass for another or forge a line of output. Joiners (U+200C, U+200D) between
-// letters or signs beyond ASCII stay: Persian words and many emoji have them.
+// letters or signs beyond ASCII stay, and one variation selector behind such a
+// sign: Persian words, Han names and many emoji have them.
 // Other names come back as they are.
 func DisplayName(name string) string {
 	if plain(name) {
@@ -23,7 +24,7 @@ func DisplayName(name string) string {
 		r, size := utf8.DecodeRuneInString(name[i:])
 		after, _ := utf8.DecodeRuneInString(name[i+size:])
 		switch {
-		case joiner(r) && joinable(before) && joinable(after):
+		case joiner(r) && (joinable(before) || selector(before)) && joinable(after), selects(r, before):
 			b.WriteString(name[i : i+size])
 		case r == utf8.RuneError && size == 1:
 			b.WriteString(`\x`)
@@ -50,10 +51,27 @@ func plain(name string) bool {
 }
 
 // hidden reports whether r does not show itself: a control, format or private
-// character, or a line or paragraph separator. Format characters (Cf) include
-// all that change direction.
+// character, a line or paragraph separator, or one of the letters and marks that
+// Unicode has rendered as nothing, such as the Hangul fillers
+// (Default_Ignorable_Code_Point). Format characters (Cf) include all that change
+// direction.
 func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+func selector(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
+
+// selects reports whether r is a variation selector behind something that has
+// variants: the two of emoji behind a sign, the others behind a Han character.
+func selects(r, before rune) bool {
+	switch {
+	case !selector(r) || !joinable(before):
+		return false
+	case r == '\ufe0e' || r == '\ufe0f':
+		return unicode.IsSymbol(before) || unicode.IsPunct(before)
+	}
+	return unicode.Is(unicode.Han, before)
 }
 
 func joiner(r rune) bool { return r == '\u200c' || r == '\u200d' }

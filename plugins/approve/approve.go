@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/fx"
 
@@ -138,7 +139,7 @@ func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.
 	if ctx.Err() != nil {
 		return approval.Cancelled, context.Cause(ctx)
 	}
-	outcome, err := approval.Answer.Ask(ctx, s.bus, q, nil)
+	outcome, err := s.put(ctx, q)
 	switch {
 	case ctx.Err() != nil:
 		// An answer that comes with the cancellation is not trusted to have been
@@ -154,6 +155,35 @@ func (s *Service) decide(ctx context.Context, sess *session.Session, q approval.
 		return approval.Unavailable, errors.New("no answerer took the question")
 	}
 	return approval.Unavailable, fmt.Errorf("an answerer gave the unknown outcome %q", outcome)
+}
+
+// patience is how long answerers may take to withdraw a question.
+const patience = time.Second
+
+// put puts a question to the answerers. One that does not notice the end of ctx
+// is left behind: the call that asks must not hang on it.
+func (s *Service) put(ctx context.Context, q approval.Question) (approval.Outcome, error) {
+	type answer struct {
+		outcome approval.Outcome
+		err     error
+	}
+	given := make(chan answer, 1)
+	go func() {
+		outcome, err := approval.Answer.Ask(ctx, s.bus, q, nil)
+		given <- answer{outcome, err}
+	}()
+	select {
+	case a := <-given:
+		return a.outcome, a.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-given:
+	case <-late.C:
+	}
+	return approval.Cancelled, context.Cause(ctx)
 }
 
 // sessionOf returns the session that an actor speaks for, or nil.

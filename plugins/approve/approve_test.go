@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -143,6 +144,35 @@ func TestAbortWithdrawsTheQuestion(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	checkPair(t, s, approval.Cancelled)
+}
+
+// An answerer that does not notice that the question is withdrawn does not keep
+// the call that asked.
+func TestAbortDoesNotWaitForADeafAnswerer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var bus event.Bus
+		deaf := make(chan struct{})
+		approval.Answer.On(&bus, plug.NewScope("test"), func(context.Context, approval.Question, event.Next[approval.Question, approval.Outcome]) (approval.Outcome, error) {
+			cancel()
+			<-deaf
+			return approval.AllowedOnce, nil
+		})
+		service, err := approve.New(approve.Config{}, &bus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSession(t)
+		got, err := service.Request(ctx, &tool.Call{Agent: &tool.Agent{Session: s}},
+			approval.Request{ToolName: "write", CallID: "c1", Reason: "need it", Path: "/w/a", Before: "00", After: "11"})
+		if got != approval.Cancelled || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %q, %v", got, err)
+		}
+		checkPair(t, s, approval.Cancelled)
+		close(deaf)
+		synctest.Wait()
+		checkPair(t, s, approval.Cancelled)
+	})
 }
 
 func TestNobodyIsAskedWithoutASession(t *testing.T) {

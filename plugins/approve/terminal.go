@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -37,7 +38,7 @@ type Terminal struct {
 	out   io.Writer
 	turn  chan struct{} // holds one token
 	lines func() <-chan string
-	typed bool // a person types
+	typed *os.File // the terminal at which a person types, or nil
 	// started tells that lines are read; who holds the turn may use it.
 	started bool
 	// asking tells that a question is open. Only then does a line count that a
@@ -52,8 +53,9 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 	t := &Terminal{out: out, turn: make(chan struct{}, 1)}
 	t.turn <- struct{}{}
 	f, isFile := in.(*os.File)
-	t.typed = isFile && term.IsTerminal(int(f.Fd()))
-	t.Echoes = t.typed
+	if isFile && term.IsTerminal(int(f.Fd())) {
+		t.typed, t.Echoes = f, true
+	}
 	t.lines = sync.OnceValue(func() <-chan string { return t.read(in) })
 	return t
 }
@@ -70,7 +72,7 @@ func (t *Terminal) read(in io.Reader) <-chan string {
 			if err != nil && text == "" {
 				return
 			}
-			if !t.typed {
+			if t.typed == nil {
 				lines <- strings.TrimSpace(text)
 				continue
 			}
@@ -94,14 +96,23 @@ func (t *Terminal) Answer(ctx context.Context, q approval.Question, _ event.Next
 	case <-ctx.Done():
 		return approval.Cancelled, nil
 	}
-	if err := t.show(ctx, q); err != nil {
+	text, err := t.text(ctx, q)
+	if err != nil {
 		return approval.Unavailable, err
 	}
-	if t.typed && t.started {
-		select {
-		case <-t.lines(): // typed for a question that was withdrawn
-		default:
+	if t.typed != nil {
+		// What was typed before nobody has read yet, and a reader may have kept a
+		// line for a question that was withdrawn.
+		discardInput(t.typed)
+		if t.started {
+			select {
+			case <-t.lines():
+			default:
+			}
 		}
+	}
+	if _, err := io.WriteString(t.out, text); err != nil {
+		return approval.Unavailable, err
 	}
 	t.asking.Store(true)
 	defer t.asking.Store(false)
@@ -126,7 +137,8 @@ func (t *Terminal) Answer(ctx context.Context, q approval.Question, _ event.Next
 	}
 }
 
-func (t *Terminal) show(ctx context.Context, q approval.Question) error {
+// text is the question as it is shown.
+func (t *Terminal) text(ctx context.Context, q approval.Question) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s asks for approval\n", Visible(q.ToolName))
 	if q.Path != "" {
@@ -135,17 +147,17 @@ func (t *Terminal) show(ctx context.Context, q approval.Question) error {
 	if q.Resolved != "" && q.Resolved != q.Path {
 		fmt.Fprintf(&b, "  leads to %s\n", Visible(q.Resolved))
 	}
-	fmt.Fprintf(&b, "  reason  %s\n", Visible(q.Reason))
+	b.WriteString("  reason  ")
+	writeClipped(&b, q.Reason)
 	if q.Diff != nil {
 		diff, err := q.Diff(ctx)
 		if err != nil {
-			return fmt.Errorf("the change cannot be shown: %w", err)
+			return "", fmt.Errorf("the change cannot be shown: %w", err)
 		}
 		b.WriteString(t.clip(diff))
 	}
 	b.WriteString("Allow this once? [y/N] ")
-	_, err := io.WriteString(t.out, b.String())
-	return err
+	return b.String(), nil
 }
 
 // clip makes a diff safe to show, and short enough.
@@ -162,12 +174,32 @@ func (t *Terminal) clip(diff string) string {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("  " + Visible(l) + "\n")
+		b.WriteString("  ")
+		writeClipped(&b, l)
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "  ... and %d more lines\n", left)
 	}
 	return b.String()
+}
+
+// maxLineChars bounds what is shown of one line, in characters: a longer one
+// would push everything else off the screen.
+const maxLineChars = 1000
+
+// writeClipped writes one line, and says what it leaves out.
+func writeClipped(b *strings.Builder, line string) {
+	left := utf8.RuneCountInString(line) - maxLineChars
+	if left <= 0 {
+		b.WriteString(Visible(line) + "\n")
+		return
+	}
+	end := 0
+	for range maxLineChars {
+		_, size := utf8.DecodeRuneInString(line[end:])
+		end += size
+	}
+	fmt.Fprintf(b, "%s\n  ... and %d more characters in this line\n", Visible(line[:end]), left)
 }
 
 // Visible returns one line of text as a terminal may show it. Tabs stay.

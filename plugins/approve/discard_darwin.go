@@ -1,0 +1,14 @@
+package approve
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardInput drops what was typed at a terminal and not read yet. It is best
+// effort: a terminal that cannot do so keeps it.
+func discardInput(tty *os.File) {
+	const read = 1 // FREAD of sys/fcntl.h: the queue of input
+	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, read)
+}

@@ -1,0 +1,13 @@
+package approve
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardInput drops what was typed at a terminal and not read yet. It is best
+// effort: a terminal that cannot do so keeps it.
+func discardInput(tty *os.File) {
+	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+}
