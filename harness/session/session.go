@@ -94,11 +94,10 @@ type Session struct {
 	closed   bool
 
 	subs       []*subscriber
+	closers    []*closer
 	deliveries []Event
 	delivering bool
 }
-
-type subscriber struct{ fn func(Event) }
 
 // NewMemory returns a session that lives in memory. A zero ID or CreatedAt of
 // the header comes from the config. The events are taken into the log as they
@@ -245,54 +244,6 @@ func (s *Session) usable() error {
 	return s.failed
 }
 
-// deliver hands queued events to the subscribers in order. s.mu is held and
-// is given up. Only one goroutine delivers at a time: a subscriber that
-// appends, or another appender, leaves its events to the one that does.
-func (s *Session) deliver() {
-	if s.delivering {
-		s.mu.Unlock()
-		return
-	}
-	s.delivering = true
-	for len(s.deliveries) > 0 {
-		batch, subs := s.deliveries, slices.Clone(s.subs)
-		s.deliveries = nil
-		s.mu.Unlock()
-		for _, e := range batch {
-			for _, sub := range subs {
-				s.tell(sub, e)
-			}
-		}
-		s.mu.Lock()
-	}
-	s.delivering = false
-	s.mu.Unlock()
-}
-
-func (s *Session) tell(sub *subscriber, e Event) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.config.Logger.Error("a subscriber of a session panicked", "session", s.header.ID, "event", e.Type, "panic", v)
-		}
-	}()
-	sub.fn(e)
-}
-
-// Subscribe calls fn for each event that is appended from now on, in order.
-// It runs within Append, must be quick, and may use the session. The returned
-// undo may be called twice.
-func (s *Session) Subscribe(fn func(Event)) (undo func()) {
-	sub := &subscriber{fn}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.subs = append(slices.Clone(s.subs), sub)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.subs = slices.DeleteFunc(slices.Clone(s.subs), func(x *subscriber) bool { return x == sub })
-	}
-}
-
 // Events yields the log's events from the first on, as far as it went when
 // the iteration began.
 func (s *Session) Events() iter.Seq2[Event, error] {
@@ -336,17 +287,27 @@ func (s *Session) Checkpoint(ctx context.Context) error {
 
 // Close makes the log durable and gives up its lock. It may be called twice.
 func (s *Session) Close() error {
+	closers, err := s.shut()
+	for _, c := range closers {
+		s.end(c)
+	}
+	return err
+}
+
+func (s *Session) shut() ([]*closer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil
+		return nil, nil
 	}
 	s.closed = true
 	s.subs = nil
+	closers := s.closers
+	s.closers = nil
 	if err := s.backend.close(); err != nil {
-		return errs.Wrap(WriteFailed, fmt.Sprintf("the log of session %s could not be closed: %v", s.header.ID, err), err)
+		return closers, errs.Wrap(WriteFailed, fmt.Sprintf("the log of session %s could not be closed: %v", s.header.ID, err), err)
 	}
-	return nil
+	return closers, nil
 }
 
 // View calls fn with the folds while nothing is appended. fn must not keep

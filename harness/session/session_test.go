@@ -473,3 +473,33 @@ func BenchmarkAppendDurableTogether(b *testing.B) {
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
+
+// What waits for the end of a session is told once, after the end, and without
+// the session's lock; a panic in it harms nobody.
+func TestOnClose(t *testing.T) {
+	s := memory(t, session.Config{Logger: slog.New(slog.DiscardHandler)})
+	var told []string
+	tell := func(word string) func() {
+		return func() {
+			told = append(told, word)
+			if _, err := s.Append(session.TurnStart{Turn: 1}.Event()); !errors.Is(err, session.Closed) {
+				t.Errorf("%s: the session is open: %v", word, err)
+			}
+		}
+	}
+	s.OnClose(tell("first"))
+	undo := s.OnClose(tell("undone"))
+	s.OnClose(func() { panic("ouch") })
+	s.OnClose(tell("last"))
+	undo()
+	undo()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.OnClose(tell("late"))()
+	if diff := cmp.Diff([]string{"first", "last", "late"}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -74,8 +74,10 @@ func New(cfg Config) *Policy {
 	return &Policy{cfg: cfg, seen: newMemory(cfg.MaxTextBytes), seed: maphash.MakeSeed()}
 }
 
-// Listen puts the policy to work on a bus until scope ends.
+// Listen puts the policy to work on a bus until scope ends; then it forgets
+// what it holds in memory.
 func (p *Policy) Listen(bus *event.Bus, scope event.Scope) {
+	scope.Add(p.seen.clear)
 	vfs.WriteIntent.On(bus, scope, func(_ context.Context, in vfs.Intent, _ event.Next[vfs.Intent, vfs.Guard]) (vfs.Guard, error) {
 		return p.write(in)
 	})
@@ -124,7 +126,9 @@ func (p *Policy) observe(o vfs.Observation) error {
 	if o.Absent {
 		now.State, now.Version = session.ObservedAbsent, ""
 	}
-	p.seen.note(s.ID(), o)
+	if p.seen.note(s.ID(), o) {
+		p.seen.until(s.ID(), s.OnClose(func() { p.seen.forget(s.ID()) }))
+	}
 	lock := &p.looking[maphash.String(p.seed, s.ID())%uint64(len(p.looking))]
 	lock.Lock()
 	defer lock.Unlock()

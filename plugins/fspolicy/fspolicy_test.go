@@ -270,3 +270,42 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d texts of 100 bytes are known, want the 10 that fit into 1000", explained)
 	}
 }
+
+// What is remembered of a session goes with it, and everything with the
+// policy. Other sessions keep what they saw.
+func TestMemoryEndsWithTheSession(t *testing.T) {
+	text := "one\n"
+	explained := func(w *world, s *session.Session) bool {
+		t.Helper()
+		refused := vfs.Stale(file, true)
+		got, err := vfs.Refused.Ask(t.Context(), &w.bus, vfs.Refusal{Target: file, Actor: actor(s), Err: refused, FS: now{text: "two\n"}},
+			func(_ context.Context, r vfs.Refusal) (error, error) { return r.Err, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Error() != refused.Error()
+	}
+	w := newWorld(t, fspolicy.Config{})
+	gone, stays := newSession(t, "gone"), newSession(t, "stays")
+	for _, s := range []*session.Session{gone, stays} {
+		w.observe(vfs.Observation{Version: "v1", Actor: actor(s), Text: &text})
+	}
+	if !explained(w, gone) || !explained(w, stays) {
+		t.Fatal("a refusal is not explained")
+	}
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The same session, opened again, has its log and nothing else.
+	again := newSession(t, "gone", session.Observed{Key: string(file.Key), Path: file.Path, State: session.ObservedPresent, Version: "v1"}.Event())
+	if explained(w, again) {
+		t.Error("the text outlives its session")
+	}
+	if !explained(w, stays) {
+		t.Error("another session has lost what it saw")
+	}
+	w.observe(vfs.Observation{Version: "v1", Actor: actor(again), Text: &text})
+	if !explained(w, again) {
+		t.Error("a session that was opened again is not remembered")
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
-// memory keeps, for files that sessions have seen, the text where it is at
+// memory keeps, for files that open sessions have seen, the text where it is at
 // hand and the lines that were shown. It is bounded: the texts by their bytes,
 // the lines by the number of files. What is forgotten costs a refusal its
 // details, or an agent another read, and nothing else.
@@ -21,6 +21,9 @@ type memory struct {
 	bytes int64
 	files map[fileOf]*list.Element // of *seen
 	order *list.List               // least recently used first
+	// sessions are those of which something was noted and that are open, with
+	// how to stop waiting for their end.
+	sessions map[string]func()
 }
 
 // maxFiles bounds the files that are remembered, over all sessions.
@@ -47,12 +50,22 @@ type seen struct {
 type span struct{ first, last int }
 
 func newMemory(maxBytes int64) *memory {
-	return &memory{maxBytes: maxBytes, files: map[fileOf]*list.Element{}, order: list.New()}
+	return &memory{maxBytes: maxBytes, files: map[fileOf]*list.Element{}, order: list.New(), sessions: map[string]func(){}}
 }
 
-func (m *memory) note(sessionID string, o vfs.Observation) {
+// note takes what a session has seen. The result tells that it is the first
+// that is noted of the session.
+func (m *memory) note(sessionID string, o vfs.Observation) (first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if _, known := m.sessions[sessionID]; !known {
+		m.sessions[sessionID], first = func() {}, true
+	}
+	m.add(sessionID, o)
+	return first
+}
+
+func (m *memory) add(sessionID string, o vfs.Observation) {
 	file := fileOf{sessionID, o.Target.Key}
 	var s *seen
 	if el, ok := m.files[file]; ok {
@@ -110,6 +123,40 @@ func (m *memory) drop(el *list.Element) {
 	m.setText(s, nil)
 	delete(m.files, s.file)
 	m.order.Remove(el)
+}
+
+// until keeps how to stop waiting for the end of a session.
+func (m *memory) until(sessionID string, undo func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, open := m.sessions[sessionID]; open {
+		m.sessions[sessionID] = undo
+	}
+}
+
+// forget drops all of a session that has been closed.
+func (m *memory) forget(sessionID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sessions, sessionID)
+	for el := m.order.Front(); el != nil; {
+		next := el.Next()
+		if el.Value.(*seen).file.session == sessionID {
+			m.drop(el)
+		}
+		el = next
+	}
+}
+
+// clear drops everything, and waits for no session any more.
+func (m *memory) clear() {
+	m.mu.Lock()
+	sessions := m.sessions
+	m.bytes, m.files, m.order, m.sessions = 0, map[fileOf]*list.Element{}, list.New(), map[string]func(){}
+	m.mu.Unlock()
+	for _, undo := range sessions {
+		undo()
+	}
 }
 
 // text returns what is still known of the text that the session saw last: its
