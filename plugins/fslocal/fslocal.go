@@ -171,6 +171,10 @@ func New(cfg Config) (*FS, error) {
 	return f, nil
 }
 
+// RecoveryDir returns the directory that [Config.RecoveryDir] names. Nobody but
+// the provider should be able to write there.
+func (f *FS) RecoveryDir() string { return f.recovery }
+
 // Close waits for the changes in flight; later ones are refused.
 func (f *FS) Close() error {
 	f.life.Lock()

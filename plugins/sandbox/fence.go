@@ -15,9 +15,13 @@ import (
 // handle of a writable root.
 type fence struct {
 	policy sandbox.Policy
+	// recovery is the directory of the local provider's own, which no call may
+	// change: what is in it is put over files later, whoever writes them.
+	recovery string
 
 	mu     sync.Mutex
-	pins   map[string]*pin // by the root's path as the policy spells it
+	places map[string]string // where each root was found, by its spelling
+	pins   map[string]*pin   // by the root's path as the policy spells it
 	uses   uint64
 	closed bool
 }
@@ -37,6 +41,10 @@ type pin struct {
 // first; it is found anew when it is needed again.
 const maxPins = 256
 
+// maxPlaces bounds how many places of roots are remembered. Beyond that any of
+// them is forgotten, and found anew.
+const maxPlaces = 1 << 16
+
 // Enter implements [fslocal.Fence].
 func (f *fence) Enter(ctx context.Context, c fslocal.Change) (fslocal.Gate, error) {
 	grant := c.Options.Grant
@@ -55,6 +63,10 @@ func (f *fence) Enter(ctx context.Context, c fslocal.Change) (fslocal.Gate, erro
 		return fslocal.Gate{}, vfs.Denied(c.Target, access.Mode)
 	}
 	denied := vfs.Denied(c.Target, access.Mode)
+	if f.reserved(c) {
+		return fslocal.Gate{}, denied
+	}
+	f.locate(access.Roots)
 	for _, root := range access.Roots {
 		p := f.take(root)
 		if p == nil {
@@ -84,6 +96,44 @@ func leavesDirectories(op string) bool {
 	return op == fslocal.OpWrite || op == fslocal.OpEdit || op == fslocal.OpMakeDir
 }
 
+// reserved reports whether a change is of the recovery directory, or would move
+// it.
+func (f *fence) reserved(c fslocal.Change) bool {
+	if f.recovery == "" {
+		return false
+	}
+	_, in := fslocal.Below(f.recovery, c.Path)
+	_, holds := fslocal.Below(c.Path, f.recovery)
+	return in || holds && !leavesDirectories(c.Op)
+}
+
+// locate finds out where roots are, all of them before the first change below
+// any: a root that is missing yet is where it would be now, and a symlink that
+// a later change puts there cannot lead it elsewhere.
+func (f *fence) locate(roots []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, root := range roots {
+		if f.places[root] != "" {
+			continue
+		}
+		physical, err := fslocal.Physical(root)
+		if err != nil {
+			continue
+		}
+		if f.places == nil {
+			f.places = map[string]string{}
+		}
+		for any := range f.places {
+			if len(f.places) < maxPlaces {
+				break
+			}
+			delete(f.places, any)
+		}
+		f.places[root] = physical
+	}
+}
+
 // take returns the pin of a root, for use until release; nil when there is no
 // such directory.
 func (f *fence) take(root string) *pin {
@@ -94,8 +144,8 @@ func (f *fence) take(root string) *pin {
 	}
 	p := f.pins[root]
 	if p == nil {
-		physical, err := fslocal.Physical(root)
-		if err != nil {
+		physical := f.places[root]
+		if physical == "" {
 			return nil
 		}
 		if p = f.pinAt(root, physical); p == nil {

@@ -234,6 +234,65 @@ func TestRootComesAndGoes(t *testing.T) {
 	}
 }
 
+// TestMissingRootStaysInItsPlace: a root that is missing, below another root,
+// cannot be led elsewhere by a symlink that is put in its place or above it.
+func TestMissingRootStaysInItsPlace(t *testing.T) {
+	for name, link := range map[string]string{"itself": "ws/cache", "above it": "ws/deep"} {
+		t.Run(name, func(t *testing.T) {
+			base := tempDir(t)
+			world(t, base, "ws/", "out/cache/")
+			ws := filepath.Join(base, "ws")
+			f := newFS(t, ws, below(ws, ws+"/cache", ws+"/deep/cache"))
+			_, err := f.WriteText(context.Background(), target(t, f, "first"), "x", vfs.Options{})
+			wantCode(t, "before", err, "")
+			if err := vfs.Symlink(context.Background(), f, filepath.Join(base, "out"), target(t, f, filepath.Join(base, link)), vfs.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{"out/x", "out/cache/x", link + "/x", link + "/cache/x"} {
+				_, err := f.WriteText(context.Background(), target(t, f, filepath.Join(base, path)), "x", vfs.Options{})
+				wantCode(t, path, err, errs.SandboxDenied)
+			}
+			// A directory in its place is a root.
+			wantCode(t, "remove", f.Remove(context.Background(), target(t, f, ws+"/../"+link), vfs.Options{}), "")
+			world(t, base, "ws/cache/")
+			_, err = f.WriteText(context.Background(), target(t, f, "cache/x"), "x", vfs.Options{})
+			wantCode(t, "a directory", err, "")
+		})
+	}
+}
+
+// TestRecoveryDirIsReserved: what is in the recovery directory is put over
+// files later, by calls that may do more. So no call may put anything there,
+// though it be below a root, nor move it.
+func TestRecoveryDirIsReserved(t *testing.T) {
+	base := tempDir(t)
+	world(t, base, "tmp/mine/recovery/kept=e", "tmp/h=harmless", "tmp/d/")
+	if err := os.Chmod(filepath.Join(base, "tmp/mine/recovery"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(fslocal.Config{Cwd: base, RecoveryDir: filepath.Join(base, "tmp/mine/recovery")}, below(base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before := snapshot(t, filepath.Join(base, "tmp/mine"))
+	for _, m := range mutators {
+		for _, path := range []string{"tmp/mine/recovery", "tmp/mine/recovery/kept", "tmp/mine/recovery/.bridle-0-old0.tmp", "tmp/mine/recovery/new/x"} {
+			err := m.do(context.Background(), f, target(t, f, path), target(t, f, "tmp/h"), vfs.Options{})
+			wantCode(t, m.name+" "+path, err, errs.SandboxDenied)
+		}
+	}
+	for _, path := range []string{"tmp", "tmp/mine"} {
+		err := f.Rename(context.Background(), target(t, f, path), target(t, f, "moved"), false, vfs.Options{})
+		wantCode(t, "move "+path, err, errs.SandboxDenied)
+	}
+	if diff := cmp.Diff(before, snapshot(t, filepath.Join(base, "tmp/mine"))); diff != "" {
+		t.Errorf("the recovery directory (-before +after):\n%s", diff)
+	}
+	_, err = f.WriteText(context.Background(), target(t, f, "tmp/mine/x"), "x", vfs.Options{})
+	wantCode(t, "beside it", err, "")
+}
+
 // TestHardLinks: the name below the root is replaced, the one outside keeps
 // its content.
 func TestHardLinks(t *testing.T) {

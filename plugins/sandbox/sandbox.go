@@ -10,15 +10,18 @@
 //
 // In the mode workspace-write a session may change what is below its roots:
 // its working directory, the configured extra roots, and the temp directories.
-// A root is a directory; what its path led to when it was first used is the
-// root from then on.
+// A root is a directory; what its path led to when the first change was asked
+// for is the root from then on.
 //
 //   - A path is below a root by the parts of the paths with all symlinks
 //     resolved. So a symlinked root may be addressed by either spelling, a slash
 //     at the end means nothing, and /w/app does not hold /w/app-x.
 //   - The root "/" holds everything.
 //   - A root that does not exist, or is no directory, holds nothing until it
-//     does; in particular it cannot be made through itself.
+//     does; in particular it cannot be made through itself. A symlink that is
+//     put there later is no root.
+//   - The recovery directory of the local provider is never below a root, even
+//     where it lies in a temp directory: what is in it is trusted.
 //   - Roots may lie within each other, and filesystems may be mounted below one:
 //     what is below counts.
 //   - The root directory itself cannot be removed, renamed or replaced, since
@@ -79,6 +82,9 @@ func New(cfg fslocal.Config, policy sandbox.Policy) (*FS, error) {
 	cfg.Fence = f
 	local, err := fslocal.New(cfg)
 	if err != nil {
+		return nil, err
+	}
+	if f.recovery, err = fslocal.Physical(local.RecoveryDir()); err != nil {
 		return nil, err
 	}
 	return &FS{FS: local, fence: f}, nil
