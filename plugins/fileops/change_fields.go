@@ -53,7 +53,7 @@ var writeFields = slices.Concat([]field{
 	{name: "create_dirs", kind: boolean, def: true, about: "Make missing parent directories. Default true."},
 	{name: "append", kind: boolean, def: false, about: "Add to the end of the file, in its style of line breaks. Comes before overwrite. Default false."},
 	dryRunField("Only show the diff and current_sha256."),
-	{name: "expected_sha256", kind: text, about: "SHA-256 in hex of the file as it was seen; anything else there is not overwritten."},
+	{name: "expected_sha256", kind: text, about: "SHA-256 in hex of the file as it was seen; anything else there is not overwritten.", hint: "of the file as it was seen"},
 }, allowFields("a path"), keepFields("the file that is changed"))
 
 var writeFile = &operation{
@@ -74,14 +74,14 @@ var editFile = &operation{
 	about: "Replace exact texts in a file, in order, all or none.",
 	fields: slices.Concat([]field{
 		pathField("file_path", "The file to edit."),
-		{name: "replacements", kind: objects, loose: true, members: replacementMembers, about: "The replacements, in order: objects with old_content and new_content.",
+		{name: "replacements", kind: objects, loose: true, members: replacementMembers, about: "The replacements, in order: objects with old_content and new_content. A string of JSON with them will do, too.",
 			example: []any{map[string]any{"old_content": "old text", "new_content": "new text"}}},
 		{name: "replacements_json", kind: text, members: replacementMembers, about: "The replacements as a string of JSON; comes before replacements."},
 		{name: "replace_all", kind: boolean, def: false, about: "Replace every match. Default false."},
 		{name: "require_unique_match", kind: boolean, def: true, about: "Demand one match only; false takes the first of several. Default true."},
 		{name: "ignore_whitespace", kind: boolean, def: false, about: "Where there is no exact match, ignore differences in blanks; one match only. Default false."},
 		{name: "confusable_fallback", kind: boolean, def: false, about: "Where there is no exact match, take look-alike quotes, dashes, spaces and full-width punctuation as the same. Default false."},
-		{name: "expected_sha256", kind: text, about: "SHA-256 in hex of the file as it was seen; anything else there is not edited."},
+		{name: "expected_sha256", kind: text, about: "SHA-256 in hex of the file as it was seen; anything else there is not edited.", hint: "of the file as it was seen"},
 		{name: "force_overwrite", kind: boolean, def: false, about: "Pass over expected_sha256. Default false."},
 		dryRunField("Only check the replacements and show the diff."),
 		{name: "return_diff", kind: boolean, def: true, about: "Return the diff. Default true."},
@@ -96,7 +96,7 @@ var patchFile = &operation{
 	about: "Change values of a JSON or YAML file by JSON pointer and keep every other byte.",
 	fields: slices.Concat([]field{
 		pathField("file_path", "The JSON or YAML file."),
-		{name: "patches", kind: objects, loose: true, members: patchMembers, about: "The patches, in order: objects with op (set, replace, insert, append, remove), path (a JSON pointer) and value.",
+		{name: "patches", kind: objects, loose: true, members: patchMembers, about: "The patches, in order: objects with op (set, replace, insert, append, remove), path (a JSON pointer) and value. A string of JSON with them will do, too.",
 			example: []any{map[string]any{"op": "set", "path": "/key", "value": 1}}},
 		{name: "content", kind: text, about: "A whole new document instead of patches."},
 		{name: "format", kind: text, enum: []string{"auto", "json", "yaml"}, def: "auto", about: "The syntax. Default auto: by extension, else by content."},
@@ -170,7 +170,7 @@ var rollbackFile = &operation{
 	about: "Restore a file from a backup. What is there now is backed up first.",
 	fields: []field{
 		pathField("file_path", "The file to restore."),
-		{name: "backup_id", kind: text, required: true, about: `The id of the backup, or "last" for the newest of the file.`, example: "last"},
+		{name: "backup_id", kind: text, required: true, about: `The id of the backup, or "last" for the newest of the file.`, hint: `or "last"`, example: "last"},
 		{name: "backup_root", kind: text, about: "Folder of the backups. Default .fileops-backups beside the file."},
 		{name: "allow_target_override", kind: boolean, def: false, about: "Restore a backup of another path here. Default false."},
 		required(dryRunField("Only show the diff.")),
@@ -182,7 +182,7 @@ var batchOps = &operation{
 	name: "batch_file_ops", enable: "allow_batch", changes: true, hubOnly: true,
 	about: "Run up to 100 operations in order. It stops at the first that fails.",
 	fields: []field{
-		{name: "operations", kind: objects, required: true, loose: true, about: "The operations, in order: objects with operation, path and config.",
+		{name: "operations", kind: objects, required: true, loose: true, about: "The operations, in order: objects with operation, path and config.", hint: "each with operation, path and config, as this tool takes them",
 			example: []any{map[string]any{"operation": "file_info", "path": examplePath}}},
 		{name: "continue_on_error", kind: boolean, def: false, about: "Go on after an operation that failed. Default false."},
 		{name: "atomic", kind: boolean, def: false, about: "Take everything back when an operation fails. Default false."},

@@ -259,39 +259,14 @@ func (op *operation) corrected(given map[string]any, f *failure) map[string]any 
 	return out
 }
 
-const hubAbout = "Work on files and directories. Send the operation, the path it is about, and its other arguments as the JSON object config. " +
-	"A failed call says in error_kind what went wrong, in retry_disposition whether to send it again, and in correct_call a call that would do.\n\nOperations and their config (* must be given):"
-
 // hub makes one tool of all operations.
 func (o *ops) hub() tool.Definition {
-	var about strings.Builder
-	about.WriteString(hubAbout)
-	for _, op := range operations {
-		if !o.cfg.allows(op.enable) {
-			continue
-		}
-		fmt.Fprintf(&about, "\n- %s: %s", op.name, op.about)
-		var names []string
-		for _, f := range op.fields {
-			if f.name == op.path {
-				continue
-			}
-			name := f.name
-			if f.required {
-				name += "*"
-			}
-			names = append(names, name)
-		}
-		if names != nil {
-			about.WriteString(" config: " + strings.Join(names, ", "))
-		}
-	}
 	input := tool.Schema(`{"type":"object","properties":{` +
 		`"operation":{"type":"string","default":"","description":"The operation, for example view_file."},` +
-		`"path":{"type":"string","description":"The file or directory it is about; a relative path starts from the sandbox root, or else the session's directory."},` +
+		`"path":{"type":"string","description":"The file or directory it is about, of copy_file and move_file the source; a relative path starts from the sandbox root, or else the session's directory."},` +
 		`"config":{"type":"object","description":"The other arguments of the operation, as a JSON object, not as a string."}` +
 		`},"additionalProperties":false}`)
-	d := definition(HubName, about.String(), input, false, func(ctx context.Context, call *tool.Call) value {
+	d := definition(HubName, o.hubDescription(), input, false, func(ctx context.Context, call *tool.Call) value {
 		given, err := parseObject(call.Arguments)
 		if err != nil {
 			given = map[string]any{}

@@ -82,6 +82,8 @@ type field struct {
 	members []member
 	// words are the only ones that an array of strings may hold; nil for any.
 	words []string
+	// hint is what the name and type leave open, for the hub's description.
+	hint string
 	// otherWords are what other tools call the words.
 	otherWords map[string]string
 }
@@ -122,7 +124,7 @@ func (f field) schema() string {
 	case texts:
 		parts = append(parts, `"type":"array","items":{"type":"string"}`)
 	case objects:
-		parts = append(parts, `"type":"array","items":{"type":"object"}`)
+		parts = append(parts, `"type":"array","items":`+itemSchema(f.members))
 	case any_:
 	default:
 		parts = append(parts, `"type":`+encode(string(f.kind)))
@@ -137,6 +139,26 @@ func (f field) schema() string {
 		parts = append(parts, `"default":`+encode(f.def))
 	}
 	return "{" + strings.Join(append(parts, `"description":`+encode(f.about)), ",") + "}"
+}
+
+// itemSchema describes the objects of an array. It leaves names that it does
+// not know to the operation, which says what was meant by them.
+func itemSchema(members []member) string {
+	if members == nil {
+		return `{"type":"object"}`
+	}
+	var props, required []string
+	for _, m := range members {
+		schema := "{}"
+		if m.kind == text {
+			schema = `{"type":"string"}`
+		}
+		props = append(props, encode(m.name)+":"+schema)
+		if m.required {
+			required = append(required, m.name)
+		}
+	}
+	return fmt.Sprintf(`{"type":"object","properties":{%s},"required":%s}`, strings.Join(props, ","), encode(required))
 }
 
 func (op *operation) field(name string) *field {

@@ -13,6 +13,8 @@ type member struct {
 	name     string
 	kind     kind // text, or any_ for a value of any type
 	required bool
+	// hint is what the name leaves open, for the hub's description.
+	hint string
 	// example stands for one that is missing in a call that would do.
 	example any
 }
@@ -23,10 +25,10 @@ var replacementMembers = []member{
 }
 
 var patchMembers = []member{
-	{name: "op", kind: text, required: true, example: "set"},
-	{name: "path", kind: text, required: true, example: "/key"},
+	{name: "op", kind: text, required: true, hint: "set, replace, insert, append or remove", example: "set"},
+	{name: "path", kind: text, required: true, hint: "a JSON pointer", example: "/key"},
 	{name: "value", kind: any_},
-	{name: "document", kind: any_},
+	{name: "document", kind: any_, hint: "of a YAML stream, from 0"},
 }
 
 // otherNames are names that other tools have for an argument or member, with

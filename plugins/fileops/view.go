@@ -27,7 +27,7 @@ var viewFile = &operation{
 		{name: "limit_bytes", kind: integer, min: 1, about: "How many bytes to show: 65536 by default, at most 1048576."},
 		{name: "offset_chars", kind: integer, min: 0, about: "Show characters from this offset, from 0. Not together with other ranges."},
 		{name: "limit_chars", kind: integer, min: 1, about: "How many characters to show: 65536 by default, at most 1 MiB of them."},
-		{name: "known_sha256", kind: text, about: "SHA-256 of the file as last seen; if it still holds, only file_unchanged comes back."},
+		{name: "known_sha256", kind: text, about: "SHA-256 of the file as last seen; if it still holds, only file_unchanged comes back.", hint: "as last seen; while it holds, only file_unchanged comes back"},
 		{name: "known_size", kind: integer, min: 0, about: "Size as last seen; a hint that never counts as proof."},
 		{name: "known_modified_at", kind: text, about: "Modification time as last seen (RFC 3339); a hint that never counts as proof."},
 	},
