@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -159,7 +160,11 @@ func (a *app) change(ctx context.Context, flags changeFlags, name string, argume
 		}
 	}
 	o, err := w.call(ctx, name, arguments)
-	if err == nil && flags.sandbox != "" && isDenied(o.result) {
+	if path, _ := arguments["file_path"].(string); err == nil && flags.sandbox != "" && isDenied(o.result) {
+		if flags.walled(w.agent.Session.Cwd(), path) {
+			fmt.Fprintln(a.errors, "landlock: nobody is asked to approve this, since the kernel would refuse it all the same")
+			return a.show(o, flags.json)
+		}
 		if !flags.json {
 			a.denial(o)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/bridle-go/bridle/harness/sandbox"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/plugins/approve"
+	"github.com/bridle-go/bridle/plugins/fslocal"
 	confine "github.com/bridle-go/bridle/plugins/sandbox"
 )
 
@@ -26,6 +27,10 @@ type confinedFlags struct {
 	sandbox  string
 	approve  string
 	landlock bool
+
+	// walls are the directories that the kernel confines the process to; nil
+	// while it does not.
+	walls []string
 }
 
 func (f *confinedFlags) add(cmd *cobra.Command) {
@@ -77,6 +82,9 @@ func (f *confinedFlags) wall(a *app, workspace string) error {
 	if err != nil {
 		return failed(codeFailed, "the kernel refuses to confine the process: %v", err)
 	}
+	if status != confine.Unavailable {
+		f.walls = roots
+	}
 	what := "the kernel confines this process to changes below " + strings.Join(roots, ", ")
 	switch status {
 	case confine.Partial:
@@ -86,6 +94,29 @@ func (f *confinedFlags) wall(a *app, workspace string) error {
 	}
 	fmt.Fprintf(a.errors, "landlock: %s: %s\n", a.errors.Paint(term.Bold, string(status)), term.Line(what))
 	return nil
+}
+
+// walled reports whether the kernel would refuse a change of a file whatever is
+// approved, so that nobody need be asked.
+func (f *confinedFlags) walled(cwd, path string) bool {
+	if f.walls == nil {
+		return false
+	}
+	if !filepath.IsAbs(path) {
+		path = cwd + string(filepath.Separator) + path
+	}
+	at, err := fslocal.Physical(path)
+	if err != nil {
+		return false
+	}
+	for _, wall := range f.walls {
+		if dir, err := fslocal.Physical(wall); err == nil {
+			if _, in := fslocal.Below(dir, at); in {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // escalated makes a call once more, with a mode that allows it and a reason,
