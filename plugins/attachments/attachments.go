@@ -31,6 +31,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -65,6 +66,7 @@ type Store struct {
 	work   *semaphore.Weighted
 
 	saves    flights[saveKey, saved]
+	recent   recent
 	variants flights[string, picture.Encoded]
 
 	mu      sync.Mutex
@@ -82,7 +84,8 @@ const (
 )
 
 // New opens the store in cfg.Dir and removes what a killed process left in
-// staging. Close must be called.
+// staging. Close must be called. An existing store on a read-only medium opens,
+// too, and can be read.
 //
 // Error: ATTACHMENT_WRITE_FAILED where the directory cannot be made or used.
 func New(cfg Config) (*Store, error) {
@@ -122,14 +125,30 @@ func (s *Store) prepare() error {
 		}
 	}
 	for _, d := range []string{".", objectsDir, variantsDir, stagingDir} {
-		if err := s.root.Chmod(d, 0o700); err != nil {
+		if err := s.protect(d); err != nil {
 			return writeFailed("protect "+d, err)
 		}
 	}
-	if err := syncDir(s.root, "."); err != nil {
-		return writeFailed("sync its directory", err)
+	err := syncDir(s.root, ".")
+	if err != nil {
+		err = writeFailed("sync its directory", err)
+	} else {
+		err = s.sweepStaging()
 	}
-	return s.sweepStaging()
+	// A store on a medium that cannot be written can still be read.
+	if errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return err
+}
+
+// protect closes a directory to others where it is not.
+func (s *Store) protect(dir string) error {
+	info, err := s.root.Stat(dir)
+	if err != nil || info.Mode().Perm() == 0o700 {
+		return err
+	}
+	return s.root.Chmod(dir, 0o700)
 }
 
 // makeDirs makes a directory and its parents, for the owner alone, and makes

@@ -106,6 +106,49 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// An image that comes again is not decoded again, unless its object is gone or
+// damaged.
+func TestSavedAgain(t *testing.T) {
+	s := open(t, Config{Concurrency: 1})
+	data := drawing(1, 3000, 40)
+	ref := save(t, s, data)
+	release, err := s.slot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Nothing can be decoded now.
+	again, err := s.SaveImage(context.Background(), attachment.Image{Data: data, Name: "b.png"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ref
+	want.Name = "b.png"
+	if d := cmp.Diff(want, again); d != "" {
+		t.Error("reference (-want +got):\n" + d)
+	}
+	release()
+	for _, spoil := range []func() error{
+		func() error { return s.root.Remove(objectPath(ref)) },
+		func() error { return s.root.WriteFile(objectPath(ref), []byte("x"), 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if again := save(t, s, data); again.ID != ref.ID {
+			t.Errorf("got %+v", again)
+		}
+		if _, err := s.Read(context.Background(), ref); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range maxRecent + 10 {
+		s.recent.put(saveKey{digestOf([]byte{byte(i), byte(i >> 8)}), ""}, ref)
+	}
+	if len(s.recent.refs) != maxRecent || len(s.recent.order) != maxRecent {
+		t.Errorf("%d images are remembered", len(s.recent.refs))
+	}
+}
+
 // What was changed on the disk or in the reference is not given out.
 func TestReadVerifies(t *testing.T) {
 	s := open(t, Config{})

@@ -26,7 +26,8 @@ type saveKey struct {
 // saved is a normalized image on its way into the store.
 type saved struct {
 	picture.Normalized
-	id digest
+	key saveKey
+	id  digest
 }
 
 // SaveImage admits, normalizes and stores one image. The object is durable before
@@ -84,8 +85,13 @@ func (s *Store) SaveImages(ctx context.Context, imgs []attachment.Image) ([]atta
 	for i, n := range all {
 		refs[i] = attachment.Ref{
 			ID: n.id.String(), MediaType: n.MediaType, Bytes: int64(len(n.Data)),
-			Width: n.Width, Height: n.Height,
-			Name: leafName(imgs[i].Name), OriginalDimensions: n.Original,
+			Width: n.Width, Height: n.Height, OriginalDimensions: n.Original,
+		}
+		s.recent.put(n.key, refs[i])
+		refs[i].Name = leafName(imgs[i].Name)
+		if n.Original != nil {
+			own := *n.Original // callers of one computation share it
+			refs[i].OriginalDimensions = &own
 		}
 	}
 	return refs, nil
@@ -103,6 +109,9 @@ func (s *Store) normalize(ctx context.Context, img attachment.Image) (saved, err
 		// used again.
 		data := bytes.Clone(img.Data)
 		return func(ctx context.Context) (saved, error) {
+			if n, ok := s.again(key); ok {
+				return n, nil
+			}
 			release, err := s.slot(ctx)
 			if err != nil {
 				return saved{}, err
@@ -112,7 +121,7 @@ func (s *Store) normalize(ctx context.Context, img attachment.Image) (saved, err
 			if err != nil {
 				return saved{}, err
 			}
-			return saved{n, digestOf(n.Data)}, nil
+			return saved{n, key, digestOf(n.Data)}, nil
 		}
 	})
 	return n, err

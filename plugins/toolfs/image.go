@@ -36,6 +36,10 @@ func (t *tools) readImage() tool.Definition {
 	}.Definition()
 }
 
+// imagesAtOnce bounds the images that are in memory as they were read, however
+// many calls run.
+const imagesAtOnce = 8
+
 // mediaTypes are the types that extensions declare.
 var mediaTypes = map[string]attachment.MediaType{
 	".png": attachment.PNG, ".jpg": attachment.JPEG, ".jpeg": attachment.JPEG, ".webp": attachment.WebP, ".gif": attachment.GIF,
@@ -74,6 +78,12 @@ func (t *tools) runReadImage(ctx context.Context, call *tool.Call, a imageArgs) 
 			return none, t.missing(ctx, call, target)
 		case info.Type != vfs.File:
 			return none, cannotRead(errs.NotRegularFile, target.Path, "not a regular file")
+		}
+		select {
+		case t.images <- struct{}{}:
+			defer func() { <-t.images }()
+		case <-ctx.Done():
+			return none, ctx.Err()
 		}
 		limits := store.Limits()
 		data, err := fs.ReadBytes(ctx, target, min(limits.MaxImageBytes, limits.MaxMessageImageBytes))

@@ -86,10 +86,13 @@ type params struct {
 	Sandbox     *plug.Service[sandbox.Policy]
 }
 
-// Plugin returns the file tools as a plugin called "toolfs".
+// Name is the name of the plugin.
+const Name = "toolfs"
+
+// Plugin returns the file tools as a plugin.
 func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
-		Name: "toolfs",
+		Name: Name,
 		Services: []plug.Declaration{
 			plug.Needs[vfs.FileSystem](),
 			plug.Uses[attachment.Store](),
@@ -105,13 +108,14 @@ func Plugin(cfg Config) plug.Plugin {
 type tools struct {
 	cfg Config
 	params
+	images chan struct{} // has room for imagesAtOnce
 }
 
 func register(cfg Config, p params) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	t := &tools{cfg: cfg, params: p}
+	t := &tools{cfg: cfg, params: p, images: make(chan struct{}, imagesAtOnce)}
 	for _, s := range segments {
 		if _, err := p.Prompt.Add(p.Scope, s); err != nil {
 			return err

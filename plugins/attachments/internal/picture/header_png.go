@@ -15,7 +15,8 @@ type pngFile struct {
 	palette    []byte
 	trns       []byte
 	idat       [][]byte
-	profile    []byte
+	profiled   bool
+	profile    []byte // nil where it cannot be read
 	cicp       []byte
 	srgb       bool
 	gamma      uint32   // times 100000, 0 for none
@@ -138,7 +139,11 @@ func (f *pngFile) chunk(id string, body []byte, info *Info) error {
 			}
 		}
 	case "iCCP":
-		f.profile = inflateProfile(body)
+		// The first counts, so that many cost no more than one.
+		if !f.profiled {
+			f.profiled = true
+			f.profile = inflateProfile(body)
+		}
 		info.unclean("it has a colour profile")
 	case "eXIf":
 		info.Orientation = exifOrientation(body)

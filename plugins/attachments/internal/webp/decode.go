@@ -138,6 +138,7 @@ func (f *Frame) header(rest []byte) error {
 
 func (s *segments) read(r *boolReader) {
 	s.probs = [3]uint8{255, 255, 255}
+	s.absolute = true // where nothing is said, as the reference decoder has it
 	if s.enabled = r.flag(); !s.enabled {
 		return
 	}

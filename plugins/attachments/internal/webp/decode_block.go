@@ -145,7 +145,7 @@ func (f *Frame) readSamples(r *boolReader, i, kind, first, ctx int, s steps, dc 
 	*c = [16]int32{}
 	end := readBlock(r, &f.probs[kind], ctx, first, s, c)
 	if first > 0 {
-		c[0] = dc
+		c[0] = int32(int16(dc))
 	}
 	if end > 1 || c[0] != 0 {
 		f.mb.coded |= 1 << i
@@ -173,7 +173,7 @@ func readBlock(r *boolReader, probs *[8][3][11]uint8, ctx, i int, s steps, out *
 		if r.flag() {
 			v = -v
 		}
-		out[zigzag[i]] = v * step
+		out[zigzag[i]] = int32(int16(v * step)) // 16 bits, as others keep them
 		if i++; i == 16 {
 			return 16
 		}
