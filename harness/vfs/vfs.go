@@ -239,7 +239,8 @@ type FileSystem interface {
 	// WriteText puts content in place, atomically: readers see the old or the
 	// new content, also after a crash. Missing parent directories are made. An
 	// existing file keeps its mode and, where allowed, its owner; a symlink
-	// stays and its destination is written. content is written byte for byte.
+	// stays and its destination is written. content is written byte for byte, a
+	// NUL too; a provider may refuse what is not valid UTF-8 with FS_NOT_TEXT.
 	// Nothing is left behind after success or a clean failure.
 	WriteText(ctx context.Context, t Target, content string, opts Options) (WriteResult, error)
 	// EditText replaces text in an existing file, atomically, under the same

@@ -9,10 +9,10 @@ import (
 	"math"
 	"syscall"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/bridle-go/bridle/harness/errs"
-	"github.com/bridle-go/bridle/harness/textedit"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
@@ -28,31 +28,13 @@ type replacement struct {
 	attr vfs.Attr
 }
 
-// WriteText implements [vfs.FileSystem]. Content that could not be read as
-// text again is FS_NOT_TEXT.
+// WriteText implements [vfs.FileSystem]. Content that is not valid UTF-8 is
+// FS_NOT_TEXT.
 func (f *FS) WriteText(ctx context.Context, t vfs.Target, content string, opts vfs.Options) (vfs.WriteResult, error) {
-	data := bytesOf(content)
-	if err := checkText(t, data); err != nil {
-		return vfs.WriteResult{}, err
+	if !utf8.ValidString(content) {
+		return vfs.WriteResult{}, refuse(errs.NotText, "write", t.Path, "the content is not valid UTF-8", nil)
 	}
-	return f.WriteBytes(ctx, t, data, vfs.Attr{}, opts)
-}
-
-func checkText(t vfs.Target, data []byte) error {
-	var v textedit.Validator
-	_, err := v.Write(data)
-	if err == nil {
-		err = v.Close()
-	}
-	if err != nil {
-		var bad *textedit.NotTextError
-		why := "the content is not text"
-		if errors.As(err, &bad) {
-			why += " (" + bad.Error() + ")"
-		}
-		return refuse(errs.NotText, "write", t.Path, why, err)
-	}
-	return nil
+	return f.WriteBytes(ctx, t, bytesOf(content), vfs.Attr{}, opts)
 }
 
 // WriteBytes implements [vfs.ByteWriter].

@@ -49,6 +49,14 @@ func TestWrite(t *testing.T) {
 		t.Errorf("content that is no text gave %v", err)
 	}
 	wantNames(t, dir, "a")
+	// A NUL is written like any other character, though what holds it early is
+	// no text for those who read it.
+	if _, err := f.WriteText(ctx, target(t, f, "nul"), "a\x00b", vfs.Options{}); err != nil {
+		t.Errorf("content with a NUL gave %v", err)
+	}
+	if got := content(t, filepath.Join(dir, "nul")); got != "a\x00b" {
+		t.Errorf("the file holds %q", got)
+	}
 }
 
 func TestBefore(t *testing.T) {

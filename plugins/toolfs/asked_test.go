@@ -44,8 +44,10 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 			w.call(a, "read", args{"file_path": "a.txt"})
 			w.remove("a.txt")
 		}, "write", wider(args{"file_path": "a.txt", "content": "new"}), "FS_STALE_VERSION", ""},
-		{"content that is not text", func(*world, *tool.Agent) {},
-			"write", full(args{"file_path": "a.txt", "content": "a\x00b"}), "FS_NOT_TEXT", ""},
+		{"an edit that leaves no text", func(w *world, a *tool.Agent) {
+			w.put("a.txt", "one\n")
+			w.call(a, "read", args{"file_path": "a.txt"})
+		}, "edit", full(args{"file_path": "a.txt", "old_string": "one", "new_string": "a\x00b"}), "INVALID_ARGS", "not text"},
 		{"a directory", func(w *world, _ *tool.Agent) { w.mkdir("d") },
 			"write", full(args{"file_path": "d", "content": "new"}), "FS_NOT_REGULAR_FILE", ""},
 		{"a file as a directory", func(w *world, _ *tool.Agent) { w.put("a.txt", "one\n") },

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/textdiff"
-	"github.com/bridle-go/bridle/harness/textedit"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 )
@@ -47,13 +46,7 @@ func (t *tools) runWrite(ctx context.Context, call *tool.Call, a writeArgs) (wri
 	}
 	r, err := t.apply(ctx, change{
 		call: call, path: a.FilePath, ask: a.escalation, intent: vfs.WriteIntent,
-		propose: func(target vfs.Target, _ []byte, _ bool) ([]byte, error) {
-			data := []byte(a.Content)
-			if _, _, err := textedit.Decode(data); err != nil {
-				return nil, vfs.NotText(target, "write", err)
-			}
-			return data, nil
-		},
+		propose: func(vfs.Target, []byte, bool) ([]byte, error) { return []byte(a.Content), nil },
 		commit: func(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts vfs.Options) (vfs.WriteResult, error) {
 			return fs.WriteText(ctx, target, a.Content, opts)
 		},

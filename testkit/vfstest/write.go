@@ -25,6 +25,13 @@ var writeClauses = []Clause{
 				r.same("after a create", "new/deep/"+name, f.bytes)
 				r.outcome(name, res, vfs.Create, nil, f.shown, f.bytes)
 			}
+			// What nobody can read as text may be written as one all the same.
+			const name, content = "new/with a NUL", "a\x00b"
+			res, err := r.FS.WriteText(r.ctx, r.at(name), content, vfs.Options{})
+			if r.ok("creating a file with a NUL", err) {
+				r.same("after a create", name, content)
+				r.outcome(name, res, vfs.Create, nil, content, content)
+			}
 		},
 	},
 	{
