@@ -229,7 +229,7 @@ func (p Remote) replace(ctx context.Context, t vfs.Target, opts vfs.Options, nex
 
 func resultOf(t vfs.Target, version vfs.Version, before, after []byte, opts vfs.Options) vfs.WriteResult {
 	result := vfs.WriteResult{Operation: vfs.Create, Version: version, Size: int64(len(after))}
-	result.After, _ = vfs.DecodeText(t, after)
+	result.After = strings.TrimPrefix(string(after), "\ufeff")
 	if before == nil {
 		return result
 	}
