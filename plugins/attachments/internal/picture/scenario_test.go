@@ -15,12 +15,9 @@ import (
 type scenario struct {
 	Name    string
 	Compose struct{ Attachments attachment.Limits }
-	Files   []struct {
-		Path   string
-		Base64 []byte
-		Text   string
-	}
-	Steps []struct {
+	Files   []scenarioFile
+	Steps   []struct {
+		Put  *scenarioFile
 		Call string
 		Args struct {
 			FilePath string `json:"file_path"`
@@ -35,6 +32,12 @@ type scenario struct {
 			Passthrough        bool
 		}
 	}
+}
+
+type scenarioFile struct {
+	Path   string
+	Base64 []byte
+	Text   string
 }
 
 // Every picture of the conformance scenarios comes out with the type, the size
@@ -55,6 +58,11 @@ func TestConformancePictures(t *testing.T) {
 	checked := 0
 	for _, s := range all {
 		for i, step := range s.Steps {
+			for k := range s.Files {
+				if step.Put != nil && step.Put.Path == s.Files[k].Path {
+					s.Files[k] = *step.Put
+				}
+			}
 			if step.Call != "read_image" {
 				continue
 			}
