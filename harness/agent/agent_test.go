@@ -109,7 +109,7 @@ func newFixtureWith(t *testing.T, cfg agent.Config, steps ...script.Step) *fixtu
 			return context.Cause(ctx)
 		}
 	}
-	cfg.Retry.Chance = func() float64 { return 0 }
+	cfg.Retry.Rand = func() float64 { return 0 }
 	if f.Agent, err = f.d.Agent(s, cfg); err != nil {
 		t.Fatal(err)
 	}

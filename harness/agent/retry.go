@@ -20,14 +20,14 @@ type Retry struct {
 	// one, up to Max, and half of it is left to chance. Defaults 500 ms and
 	// 30 s.
 	Base, Max time.Duration
-	// MaxWish bounds the wait that a provider may ask for. A longer one makes
-	// the failure final. Default 5 min.
-	MaxWish time.Duration
+	// MaxRetryAfter bounds the wait that a provider may ask for, as in the header
+	// Retry-After. A longer one makes the failure final. Default 5 min.
+	MaxRetryAfter time.Duration
 	// Sleep waits, and returns early with an error when ctx ends. Default: with
 	// the clock of the machine.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Chance returns a number in [0, 1). Default: a random one.
-	Chance func() float64
+	// Rand returns a number in [0, 1). Default: [rand.Float64].
+	Rand func() float64
 }
 
 func (r Retry) withDefaults() Retry {
@@ -40,14 +40,14 @@ func (r Retry) withDefaults() Retry {
 	if r.Max <= 0 {
 		r.Max = 30 * time.Second
 	}
-	if r.MaxWish <= 0 {
-		r.MaxWish = 5 * time.Minute
+	if r.MaxRetryAfter <= 0 {
+		r.MaxRetryAfter = 5 * time.Minute
 	}
 	if r.Sleep == nil {
 		r.Sleep = sleep
 	}
-	if r.Chance == nil {
-		r.Chance = rand.Float64
+	if r.Rand == nil {
+		r.Rand = rand.Float64
 	}
 	return r
 }
@@ -63,12 +63,12 @@ func (r Retry) wait(n int, err error) (time.Duration, bool) {
 		d *= 2
 	}
 	d = min(d, r.Max)
-	d = d/2 + time.Duration(r.Chance()*float64(d)/2)
-	wish := llm.RetryAfterOf(err)
-	if wish > r.MaxWish {
+	d = d/2 + time.Duration(r.Rand()*float64(d)/2)
+	asked := llm.RetryAfterOf(err)
+	if asked > r.MaxRetryAfter {
 		return 0, false
 	}
-	return max(d, wish), true
+	return max(d, asked), true
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

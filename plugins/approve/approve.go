@@ -33,11 +33,14 @@ type Config struct {
 	Policy approval.Mode `json:"policy,omitempty"`
 }
 
-// Plugin returns the approval service as a plugin called "approve". The
-// answerers come from other plugins, such as [Answerer].
+// Name is the name of the plugin.
+const Name = "approve"
+
+// Plugin returns the approval service as a plugin. The answerers come from other
+// plugins, such as [Answerer].
 func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
-		Name:     "approve",
+		Name:     Name,
 		Services: []plug.Declaration{plug.Provides[approval.Service]()},
 		Options: fx.Options(
 			fx.Provide(func(bus *event.Bus) (*Service, approval.Service, error) {

@@ -12,9 +12,9 @@ import (
 // Name is the name of the plugin.
 const Name = "fslocal"
 
-// Module is what a team's own fx application takes: it provides an [*FS], and
-// the same as [vfs.FileSystem], and closes it at the end.
-func Module(cfg Config) fx.Option {
+// module provides an [*FS], and the same as [vfs.FileSystem], and closes it at
+// the end.
+func module(cfg Config) fx.Option {
 	return fx.Module(Name,
 		fx.Provide(func(lc fx.Lifecycle) (*FS, vfs.FileSystem, error) {
 			f, err := New(cfg)
@@ -31,6 +31,6 @@ func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
 		Name:     Name,
 		Services: []plug.Declaration{plug.Provides[vfs.FileSystem]()},
-		Options:  Module(cfg),
+		Options:  module(cfg),
 	}
 }

@@ -31,6 +31,9 @@ import (
 	"github.com/bridle-go/bridle/harness/vfs"
 )
 
+// Name is the name of the plugin.
+const Name = "fspolicy"
+
 // Config configures the policy. The zero value works.
 type Config struct {
 	// RequireFullRead demands that the windows of a session's reads together
@@ -45,10 +48,10 @@ type Config struct {
 // DefaultMaxTextBytes is the default of Config.MaxTextBytes.
 const DefaultMaxTextBytes = 16 << 20
 
-// Plugin returns the policy as a plugin called "fspolicy".
+// Plugin returns the policy as a plugin.
 func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
-		Name: "fspolicy",
+		Name: Name,
 		Options: fx.Invoke(func(bus *event.Bus, scope *plug.Scope) {
 			New(cfg).Listen(bus, scope)
 		}),

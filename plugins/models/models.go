@@ -39,10 +39,13 @@ type Config struct {
 	Closed []string `json:"closed,omitempty"`
 }
 
-// Plugin returns the registry and the catalogue as a plugin called "models".
+// Name is the name of the plugin.
+const Name = "models"
+
+// Plugin returns the registry and the catalogue as a plugin.
 func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
-		Name: "models",
+		Name: Name,
 		Services: []plug.Declaration{
 			plug.Provides[*llm.Registry](),
 			plug.Provides[llm.Catalogue](),

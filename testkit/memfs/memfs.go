@@ -60,10 +60,13 @@ func Txtar(archive string) map[string]string {
 	return files
 }
 
-// Plugin returns the provider as a plugin called "memfs".
+// Name is the name of the plugin.
+const Name = "memfs"
+
+// Plugin returns the provider as a plugin.
 func Plugin(cfg Config) plug.Plugin {
 	return plug.Plugin{
-		Name:     "memfs",
+		Name:     Name,
 		Services: []plug.Declaration{plug.Provides[vfs.FileSystem]()},
 		Options:  fx.Provide(func() (vfs.FileSystem, error) { return New(cfg) }),
 	}
@@ -72,7 +75,7 @@ func Plugin(cfg Config) plug.Plugin {
 // Provide is [Plugin] for a provider that the test has made itself.
 func Provide(fs vfs.FileSystem) plug.Plugin {
 	return plug.Plugin{
-		Name:     "memfs",
+		Name:     Name,
 		Services: []plug.Declaration{plug.Provides[vfs.FileSystem]()},
 		Options:  fx.Provide(func() vfs.FileSystem { return fs }),
 	}

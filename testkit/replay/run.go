@@ -202,7 +202,7 @@ func (r *run) turn(ctx context.Context, t *turnPlan) error {
 	config := r.cfg.Agent
 	recorded := route(t)
 	config.Provider, config.Model, config.Options = recorded.Provider, recorded.Model, optionsOf(recorded)
-	config.Retry = agent.Retry{Attempts: 1 << 30, Base: 1, Max: 1, MaxWish: 1 << 62, Sleep: sleep, Chance: func() float64 { return 0 }}
+	config.Retry = agent.Retry{Attempts: 1 << 30, Base: 1, Max: 1, MaxRetryAfter: 1 << 62, Sleep: sleep, Rand: func() float64 { return 0 }}
 	if t.maxSteps > 0 {
 		config.MaxSteps = t.maxSteps
 	}

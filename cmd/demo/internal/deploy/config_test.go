@@ -30,7 +30,7 @@ var plain = cmp.Options{
 	cmpopts.IgnoreFields(openai.Config{}, "Getenv", "Transport"),
 	cmpopts.IgnoreFields(anthropic.Config{}, "Getenv", "Transport"),
 	cmpopts.IgnoreFields(fileops.Config{}, "Progress"),
-	cmpopts.IgnoreFields(agent.Retry{}, "Sleep", "Chance"),
+	cmpopts.IgnoreFields(agent.Retry{}, "Sleep", "Rand"),
 }
 
 func TestTheExampleIsTheDefaultDeployment(t *testing.T) {
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 model: deepseek/deepseek-chat
 agent:
   maxSteps: 30
-  retry: {attempts: 2, maxWish: 90s}
+  retry: {attempts: 2, maxRetryAfter: 90s}
   options:
     temperature: 0
     extra: {top_k: [1, two, {three: null}]}
@@ -111,7 +111,7 @@ plugins:
 	want := deploy.File{
 		Model: "deepseek/deepseek-chat",
 		Agent: deploy.AgentSettings{
-			MaxSteps: 30, Retry: agent.Retry{Attempts: 2, MaxWish: 90 * time.Second},
+			MaxSteps: 30, Retry: agent.Retry{Attempts: 2, MaxRetryAfter: 90 * time.Second},
 			Options: llm.Options{Temperature: &zero, Extra: map[string]json.RawMessage{"top_k": json.RawMessage(`[1,"two",{"three":null}]`)}},
 		},
 	}

@@ -11,7 +11,7 @@ var docs = map[string]doc{
 	"agent.Retry.attempts":             {"5", "how often a request is made, the first time included; 1 never repeats it"},
 	"agent.Retry.base":                 {"500ms", "the wait before the second attempt; it doubles with each further one"},
 	"agent.Retry.max":                  {"30s", "the longest wait of our own choice"},
-	"agent.Retry.maxWish":              {"5m", "the longest wait that a provider may ask for"},
+	"agent.Retry.maxRetryAfter":        {"5m", "the longest wait that a provider may ask for"},
 	"llm.Options.maxOutputTokens":      {"the provider's", "how many tokens an answer may have"},
 	"llm.Options.temperature":          {"the provider's", "how freely the model chooses its words"},
 	"llm.Options.reasoningEffort":      {"the provider's", "how much the model thinks, one of the model's efforts"},
