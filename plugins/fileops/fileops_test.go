@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -496,6 +497,25 @@ func TestHundredThousandEntries(t *testing.T) {
 		}
 		if data, err := json.Marshal(got); err != nil || len(data) > c.size {
 			t.Errorf("%s %v: the result has %d bytes: %v", c.op, c.config, len(data), err)
+		}
+	}
+}
+
+// TestListedAsDescribed proves that a list with all details tells of each entry
+// what file_info does, also of a text in another encoding and of one whose first
+// bytes end within a character.
+func TestListedAsDescribed(t *testing.T) {
+	files := maps.Clone(sample)
+	files["long.txt"] = strings.Repeat("é", 10_000)
+	files["odd.txt"] = "x" + strings.Repeat("é", 10_000)
+	d := inMemory(t, fileops.Config{}, files)
+	for _, e := range result(t, d, "list_directory", ".", object{"verbose": true})["entries"].([]any) {
+		e := e.(object)
+		info := result(t, d, "file_info", e["name"].(string), nil)
+		for _, field := range []string{"is_binary", "modified", "entry_type", "size_bytes"} {
+			if e[field] != info[field] {
+				t.Errorf("%s: %s is listed as %v, described as %v", e["name"], field, e[field], info[field])
+			}
 		}
 	}
 }

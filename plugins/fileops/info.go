@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/vfs"
@@ -147,8 +148,22 @@ func (r *request) head(ctx context.Context, t vfs.Target) ([]byte, error) {
 	return buf[:n], errors.Join(err, file.Close())
 }
 
-// binaryHead reports a NUL at the beginning, which makes a file no text.
-func binaryHead(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
+// binaryHead reports whether the beginning of a file is no text: it has a NUL or
+// is no UTF-8. A character that the end of a full head cuts is none of its
+// faults.
+func binaryHead(head []byte) bool {
+	if len(head) == textview.Sniff {
+		for n := 1; n < utf8.UTFMax; n++ {
+			if tail := head[len(head)-n:]; utf8.RuneStart(tail[0]) {
+				if !utf8.FullRune(tail) {
+					head = head[:len(head)-n]
+				}
+				break
+			}
+		}
+	}
+	return bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(head)
+}
 
 func (d described) describe(t vfs.Target, typ vfs.Type) string {
 	var b strings.Builder

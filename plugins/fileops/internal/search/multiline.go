@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// whole searches a file as one text. At most one match is reported to begin
-// in a line: the search goes on at the line after the end of a match. So the
-// text that is left always begins a line, and what ^ and \b see is the truth.
+// whole searches a file as one text. Like a search by lines it reports a line
+// once: the search goes on at the line after the end of a match, except for a
+// match that begins in what is left of that line and reaches into others. So
+// the text that is left always begins a line, and what ^ and \b see is the
+// truth.
 func (s *scanner) whole(ctx context.Context, w *window, f *found, want int) {
 	for w.rest != nil {
 		if err := w.read(ctx); err != nil {
@@ -47,20 +49,57 @@ func (s *scanner) whole(ctx context.Context, w *window, f *found, want int) {
 			f.binary = true
 			return
 		}
-		if from = m.next; m.next == len(buf) {
-			from++
-		}
-		if s.tooLong(buf, m) {
-			continue
-		}
-		f.count++
-		if s.content {
-			f.matches = append(f.matches, w.match(m, s.context))
-			if len(f.matches) >= want {
-				return
+		for another := true; another; m, another = s.onward(ctx, buf, m) {
+			if from = m.next; m.next == len(buf) {
+				from++
+			}
+			if s.tooLong(buf, m) {
+				continue
+			}
+			f.count++
+			if s.content {
+				f.matches = append(f.matches, w.match(m, s.context))
+				if len(f.matches) >= want {
+					return
+				}
 			}
 		}
 	}
+}
+
+// reach is how far beyond a line a match is looked for that begins in the rest
+// of it: without a bound, an expression that finds no end there would read the
+// remaining file for every line.
+const reach = 16 << 10
+
+// onward finds the match that begins after m in its last line and reaches
+// further than that, as the second of {...}, {...} does.
+func (s *scanner) onward(ctx context.Context, buf []byte, m span) (span, bool) {
+	if s.p.onward == nil {
+		return m, false
+	}
+	text := buf[:min(len(buf), m.next+reach)]
+	for at := m.end; at < m.lineEnd && ctx.Err() == nil; {
+		// The character before tells what ^ and \b see.
+		_, size := utf8.DecodeLastRune(buf[:at])
+		loc := s.p.onward.FindSubmatchIndex(text[at-size:])
+		if size == 0 || loc == nil {
+			break
+		}
+		start, end := at-size+loc[2], at-size+loc[3]
+		if end > m.next {
+			if end == len(text) && end < len(buf) {
+				break // it ends where the text was cut, or nowhere near
+			}
+			return blockAround(buf, m.lineStart, start, end), true
+		}
+		at = end
+		if end == start {
+			_, size := utf8.DecodeRune(buf[at:])
+			at += size
+		}
+	}
+	return m, false
 }
 
 func (s *scanner) tooLong(buf []byte, m span) bool {

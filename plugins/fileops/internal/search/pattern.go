@@ -51,6 +51,7 @@ type Pattern struct {
 	literal finder         // finds the matches themselves
 	re      *regexp.Regexp // else this does
 	resumed *regexp.Regexp // the same for a text whose beginning is cut off
+	onward  *regexp.Regexp // its first group is the match, on the same line as the text's first character but after it; nil for matches within a line
 	before  finder         // finds what every match of re must contain, or nil
 	dfa     *dfa
 	size    int  // instructions of the program
@@ -118,6 +119,11 @@ func compileExpr(q Query, expr string) (*Pattern, error) {
 			return nil, &QueryError{-1, err.Error()}
 		}
 	}
+	if q.Multiline && crossesLines(tree) {
+		if p.onward, err = regexp.Compile(`\A(?s:.)[^\n]*?(` + p.resumed.String() + ")"); err != nil {
+			return nil, &QueryError{-1, err.Error()}
+		}
+	}
 	tree = tree.Simplify()
 	prog, err := syntax.Compile(tree)
 	if err != nil {
@@ -135,6 +141,24 @@ func mentions(re *syntax.Regexp, r rune) bool {
 		return true
 	}
 	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return mentions(sub, r) })
+}
+
+// crossesLines reports whether a match of the expression may hold a line feed.
+func crossesLines(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, '\n')
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(re.Sub, crossesLines)
 }
 
 // cutBeginText makes \A match nowhere, for texts whose beginning is not the
