@@ -152,13 +152,16 @@ func (r *run) settleBatch(ctx context.Context, res *BatchResult, first *fault.Fa
 		if err := r.complete(ctx); err != nil {
 			// All is done; what is left over is told, and goes the next time.
 			r.remark(err)
+			if errors.Is(err, errReverts) {
+				return nil // the backups are needed
+			}
 		}
 		r.discardSpares(ctx)
 		return nil
 	}
 	all := true
 	var ids []string
-	r.takeBack(ctx, r.journal, func(entry int, _ Record, err error) {
+	finished := r.takeBack(ctx, r.journal, func(entry int, _ Record, err error) {
 		for i := range r.receipts {
 			rec := &r.receipts[i]
 			if rec.entry != entry {
@@ -173,7 +176,12 @@ func (r *run) settleBatch(ctx context.Context, res *BatchResult, first *fault.Fa
 		}
 		all = all && err == nil
 	})
-	err := r.close(ctx, r.journal)
+	var err error
+	if finished {
+		err = r.close(ctx, r.journal)
+	} else {
+		r.leave(r.journal)
+	}
 	if all {
 		r.discardSpares(ctx)
 	}

@@ -154,11 +154,18 @@ func (r *run) journaled(ctx context.Context, do func() error) error {
 	if err := do(); err != nil {
 		// What failed has put everything back as far as it could; what it could
 		// not is tried again before its scratch goes.
-		r.takeBack(context.WithoutCancel(ctx), j, func(_ int, _ Record, undone error) { err = errors.Join(err, undone) })
+		finished := r.takeBack(context.WithoutCancel(ctx), j, func(_ int, _ Record, undone error) { err = errors.Join(err, undone) })
+		if !finished {
+			r.leave(j)
+			return err
+		}
 		return errors.Join(err, r.close(ctx, j))
 	}
 	return r.complete(ctx)
 }
+
+// errReverts tells of changes that were made, but whose journal says otherwise.
+var errReverts = errors.New("what was done is taken back when the workspace is opened again")
 
 // complete marks the journal done, removes the scratch, and ends it.
 func (r *run) complete(ctx context.Context) error {
@@ -169,7 +176,9 @@ func (r *run) complete(ctx context.Context) error {
 		// Without that mark a crash from here on would take everything back,
 		// and what is aside would be gone.
 		if err := r.save(ctx, j); err != nil {
-			r.end(ctx, j)
+			if left := r.end(ctx, j); left != nil {
+				return fmt.Errorf("%w; %w; %w", err, left, errReverts)
+			}
 			return errors.Join(err, r.clean(ctx, j))
 		}
 	}
@@ -189,7 +198,9 @@ func (r *run) sweep(ctx context.Context) error {
 		}
 	}
 	err := r.clean(ctx, &journal{doc: journalDoc{Scratch: mine}})
-	j.doc.Scratch = rest
+	if err == nil { // else the end of the batch tries again
+		j.doc.Scratch = rest
+	}
 	return err
 }
 

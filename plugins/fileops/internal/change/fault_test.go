@@ -127,17 +127,9 @@ func TestFaults(t *testing.T) {
 				if c.op != "backup_file" && cmp.Equal(old, want) {
 					t.Fatal("the operation changes nothing")
 				}
-				step := 1
 				// In memory nearly every call is tried; on disk a sample, which is not the
 				// same for each case.
-				switch {
-				case provider == "fslocal":
-					step = 1 + count.calls/8
-				case testing.Short():
-					step = 1 + count.calls/60
-				default:
-					step = 1 + count.calls/90
-				}
+				step := stride(count.calls, map[string]int{"memfs": 90, "fslocal": 8}[provider])
 				for at := 1 + i%step; at <= count.calls; at += step {
 					for _, how := range []string{"before", "after", "cancel"} {
 						w := newWorld(t, provider, start)

@@ -143,8 +143,7 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 	j.written = j.doc
 	live.Store(id, true)
 	if err := r.save(ctx, j); err != nil {
-		r.end(ctx, j)
-		return nil, err
+		return nil, errors.Join(err, r.end(ctx, j))
 	}
 	return j, nil
 }
@@ -170,21 +169,31 @@ func (r *run) writeDown(ctx context.Context, j *journal, doc journalDoc) error {
 	return nil
 }
 
-// end removes a journal whose call is over.
-func (r *run) end(ctx context.Context, j *journal) {
+// end removes a journal whose call is over. Where it cannot, the journal is
+// found when the root is opened again, and does what it says.
+func (r *run) end(ctx context.Context, j *journal) error {
 	ctx = context.WithoutCancel(ctx)
 	defer live.Delete(j.doc.ID)
 	r.dismiss(ctx, j)
 	err := vfs.Remove(ctx, r.fs, j.t, j.opts)
-	if err != nil {
+	if err != nil && !errors.Is(err, errs.NotFound) {
 		err = vfs.Remove(ctx, r.fs, j.t, j.opts)
 	}
-	if err != nil {
-		r.forget() // it is found the next time, and has nothing left to do
+	if err != nil && !errors.Is(err, errs.NotFound) {
+		r.forget()
+		return fmt.Errorf("the journal %s is left over: %w", vfs.DisplayName(j.path), err)
 	}
 	if j.made {
 		r.dropFolder(ctx, j.dir, r.cfg.BackupRoot)
 	}
+	return nil
+}
+
+// leave gives a journal up that is not at its end, for the next call to go on
+// with.
+func (r *run) leave(j *journal) {
+	live.Delete(j.doc.ID)
+	r.forget()
 }
 
 // close removes the scratch of a call that is over, and its journal. Where
@@ -196,14 +205,14 @@ func (r *run) close(ctx context.Context, j *journal) error {
 	}
 	if err != nil {
 		j.doc.Complete, j.doc.Records = true, nil
-		if saved := r.save(context.WithoutCancel(ctx), j); saved == nil {
-			live.Delete(j.doc.ID)
-			r.forget()
-			return err
-		}
+		// What the file says otherwise is no less true.
+		_ = r.save(context.WithoutCancel(ctx), j)
+		r.leave(j)
+		return err
 	}
-	r.end(ctx, j)
-	return err
+	// Left over it has nothing to do.
+	_ = r.end(ctx, j)
+	return nil
 }
 
 // forget has the next call look for journals again.

@@ -92,8 +92,8 @@ func (r *run) keepTree(ctx context.Context, dir *place, root, label string) (*ke
 	return k, nil
 }
 
-// release gives up a backup of a replaced directory, unless what is in its
-// place is something else by now.
+// release gives up the backup of what is at the destination, unless that is
+// something else by now.
 func (r *run) release(ctx context.Context, t *transfer) {
 	if t.kept == nil {
 		return

@@ -106,11 +106,7 @@ func (r *run) relocateJournaled(ctx context.Context, t *transfer, do func(contex
 		return err
 	})
 	if err != nil && out.ReceiptID == "" {
-		if t.dir {
-			r.release(ctx, t)
-		} else {
-			r.discard(ctx, t.kept, t.root)
-		}
+		r.release(ctx, t)
 		return out, fault.Of(err, "source_path")
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
+	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
 )
 
 // Recovery tells of an interrupted call that was finished.
@@ -168,7 +169,7 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 			r.root = r.base
 		}
 		r.journal = j
-		r.takeBack(ctx, j, func(_ int, u Record, err error) {
+		finished := r.takeBack(ctx, j, func(_ int, u Record, err error) {
 			if err != nil {
 				rec.Problems = append(rec.Problems, err.Error())
 				return
@@ -176,6 +177,10 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 			rec.Undone = append(rec.Undone, r.rel(u.Path))
 		})
 		r.journal = nil
+		if !finished {
+			r.logRecovery(*rec)
+			return rec, nil
+		}
 	}
 	if err := r.close(ctx, j); err != nil {
 		rec.Problems = append(rec.Problems, err.Error())
@@ -185,20 +190,33 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 }
 
 // takeBack undoes the records of a journal, newest first, and strikes each out
-// once it is dealt with. It calls done with the number of each, from 1.
-func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec Record, err error)) {
+// once it is dealt with. It calls done with the number of each, from 1. Where
+// the provider fails, twice, it stops, and returns false: what is left stays in
+// the journal for when the root is opened again, and no older change can be
+// judged before.
+func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec Record, err error)) (finished bool) {
 	for len(j.doc.Records) > 0 {
 		n := len(j.doc.Records)
 		u := j.doc.Records[n-1]
 		know := r.knowing(ctx, u, j.doc.Session)
 		err := r.undo(ctx, u, false)
-		if err == nil {
+		if err != nil && !final(err) {
+			err = r.undo(ctx, u, false)
+		}
+		switch {
+		case err == nil:
 			know.tell(ctx)
-		} else {
+		case final(err):
 			// What was put out of sight may be all that is left.
 			j.keepAside(u.Gone)
 			j.keepAside(u.Aside)
 			err = errors.New(err.Error() + whereKept(u))
+		default:
+			err = errors.New(err.Error() + whereKept(u) + "; it is taken back when the workspace is opened again")
+			for ; n > 0; n-- {
+				done(n, j.doc.Records[n-1], err)
+			}
+			return false
 		}
 		done(n, u, err)
 		j.doc.Records = j.doc.Records[:n-1]
@@ -208,6 +226,14 @@ func (r *run) takeBack(ctx context.Context, j *journal, done func(entry int, rec
 		// A record that stays in the file is undone already: that is noticed.
 		_ = r.save(ctx, j)
 	}
+	return true
+}
+
+// final reports whether a change cannot be taken back later either.
+func final(err error) bool {
+	var f *fault.Fault
+	return errors.Is(err, errConflict) || errors.Is(err, errLost) ||
+		errors.As(err, &f) && (f.Kind == fault.BackupCorrupt || f.Kind == fault.BackupNotFound)
 }
 
 // whereKept says where what was there before a change is to be found.

@@ -14,6 +14,9 @@ import (
 // back has left there.
 var errConflict = errors.New("it was changed since")
 
+// errLost tells that what was there before is no longer kept.
+var errLost = errors.New("it cannot be restored")
+
 // undo takes a change back. It does nothing where the state from before is
 // there already. Unless forced it fails with errConflict where neither state
 // is.
@@ -151,7 +154,7 @@ func (r *run) restore(ctx context.Context, rec Record, now spot) error {
 	case isDir:
 		return r.restoreDir(ctx, rec, now)
 	}
-	return fmt.Errorf("%s cannot be restored", vfs.DisplayName(rec.Path))
+	return fmt.Errorf("%s: %w", vfs.DisplayName(rec.Path), errLost)
 }
 
 func guardOf(now spot) vfs.Guard {
@@ -211,7 +214,7 @@ func (r *run) dropDir(ctx context.Context, t vfs.Target) error {
 func (r *run) restoreFile(ctx context.Context, rec Record, now spot) error {
 	b := rec.Before
 	if b.BackupID == "" {
-		return fmt.Errorf("%s cannot be restored: there is no backup of it", vfs.DisplayName(rec.Path))
+		return fmt.Errorf("%s: %w: there is no backup of it", vfs.DisplayName(rec.Path), errLost)
 	}
 	m, err := r.keeper.Find(ctx, rec.Path, b.BackupDir, b.BackupID)
 	if err != nil {
@@ -266,7 +269,7 @@ func (r *run) restoreDir(ctx context.Context, rec Record, now spot) error {
 	switch {
 	case kept.Key != "":
 	case rec.Before.BackupID == "":
-		return fmt.Errorf("%s cannot be restored: the directory is no longer kept", vfs.DisplayName(rec.Path))
+		return fmt.Errorf("%s: %w: the directory is no longer kept", vfs.DisplayName(rec.Path), errLost)
 	default:
 		if kept, err = r.unpack(ctx, rec); err != nil {
 			return err

@@ -210,6 +210,7 @@ type faulty struct {
 	vfs.FileSystem
 	at    int
 	after bool   // the call takes effect before it fails
+	more  int    // so many calls after it fail, too
 	stop  func() // ends the caller's context instead of failing
 	die   func() // ends the process instead of failing
 	hook  func(verb string)
@@ -227,6 +228,9 @@ func through[T any](f *faulty, verb string, fn func() (T, error)) (T, error) {
 		f.hook(verb)
 	}
 	var zero T
+	if f.at > 0 && f.calls > f.at && f.calls <= f.at+f.more {
+		return zero, errInjected
+	}
 	if f.calls != f.at {
 		return fn()
 	}
