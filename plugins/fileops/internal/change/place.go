@@ -63,7 +63,12 @@ func (r *run) locate(ctx context.Context, field, given string, f follow) (*place
 	if f == entry && name != "" {
 		judged = p.parent
 	}
-	if err := r.confine(judged, p.show, field); err != nil {
+	err = r.confine(judged, p.show, field)
+	if err != nil && judged != t && t.Key == r.root.Key {
+		// The root itself has no place in the root, but it is inside.
+		f, judged, err = content, t, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if p.physical, err = r.fs.ProcessPath(judged); err != nil {
@@ -158,9 +163,15 @@ func (r *run) admit(ctx context.Context, p *place, a Allow) error {
 		return fault.New(fault.IgnoredPath, p.field, fmt.Sprintf("\"%s\" belongs to the backups, which only the operations themselves change", p.show))
 	}
 	if p.sensitive != "" && !a.AllowSensitive {
+		call := map[string]any{"allow_sensitive": true}
+		if !a.AllowIgnored {
+			if m, err := r.ignored(ctx, p); err == nil && m.Ignored {
+				call["allow_ignored"] = true // which the next call would be told
+			}
+		}
 		return &fault.Fault{Kind: fault.SensitivePath, Field: p.field,
 			Message: fmt.Sprintf("\"%s\" %s and is not changed unless allow_sensitive is true", p.show, p.sensitive),
-			Call:    map[string]any{"allow_sensitive": true}}
+			Call:    call}
 	}
 	if a.AllowIgnored {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 	"syscall"
 
 	"github.com/bridle-go/bridle/harness/approval"
@@ -71,7 +73,7 @@ func (r *run) plan(ctx context.Context, t *transfer, source, destination string,
 	if err := r.apart(t); err != nil {
 		return err
 	}
-	if err := r.mayReplace(ctx, t); err != nil {
+	if err := r.mayReplace(ctx, t, destination); err != nil {
 		return err
 	}
 	if t.missing, err = r.missingParents(ctx, t.dst.physical); err != nil {
@@ -108,22 +110,23 @@ func past(verb string) string {
 }
 
 // mayReplace judges what is at the destination.
-func (r *run) mayReplace(ctx context.Context, t *transfer) error {
+func (r *run) mayReplace(ctx context.Context, t *transfer, destination string) error {
 	t.was, t.before = &file{}, State{Type: isAbsent}
 	if !t.dst.info.Exists() {
 		return nil
+	}
+	isThere := t.dst.info.Type == vfs.Directory
+	if !t.dir && isThere {
+		return t.intoDir(destination)
 	}
 	if !t.overwrite {
 		return &fault.Fault{Kind: fault.AlreadyExists, Field: "destination_path",
 			Message: fmt.Sprintf("\"%s\" exists already; set overwrite to true to replace it, or choose another destination", t.dst.show),
 			Call:    map[string]any{"overwrite": true}}
 	}
-	isThere := t.dst.info.Type == vfs.Directory
 	switch {
 	case t.dir && !isThere:
 		return fault.New(fault.NotADirectory, "destination_path", fmt.Sprintf("\"%s\" is no directory and cannot be replaced by one", t.dst.show))
-	case !t.dir && isThere:
-		return fault.New(fault.NotAFile, "destination_path", fmt.Sprintf("\"%s\" is a directory and cannot be replaced by a file; name the file in it", t.dst.show))
 	case t.dir:
 		t.before = State{Type: isDir}
 		if r.root.Key != "" && t.dst.physical == orRoot(r.rootPath()) {
@@ -138,6 +141,22 @@ func (r *run) mayReplace(ctx context.Context, t *transfer) error {
 	var err error
 	t.was, t.before, err = r.entryState(ctx, t.dst)
 	return err
+}
+
+// intoDir refuses a directory as the destination of a file, and proposes the
+// file's name in it, which is what other tools make of that.
+func (t *transfer) intoDir(destination string) error {
+	f := &fault.Fault{Kind: fault.AlreadyExists, Field: "destination_path",
+		Message: fmt.Sprintf("\"%s\" is a directory and cannot be replaced by a file; name the file in it", t.dst.show)}
+	if t.overwrite {
+		f.Kind = fault.NotAFile
+	}
+	name := path.Base(t.src.physical)
+	if path.Join(t.dst.physical, name) != t.src.physical {
+		f.Call = map[string]any{"destination_path": strings.TrimRight(destination, "/") + "/" + name}
+		f.Action = "correct_destination_path"
+	}
+	return f
 }
 
 func (r *run) rootPath() string {

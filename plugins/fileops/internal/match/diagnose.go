@@ -31,7 +31,7 @@ func (e *engine) hint(index int, r Replacement) (hint, try string) {
 		}
 	}
 	if !e.options.ConfusableFallback {
-		if found := e.loose(r.Old, false, true).all(e.before); len(found) > 0 {
+		if found := e.loose(r.Old, false, true).all(e.before); len(found) == 1 || len(found) > 0 && (e.options.ReplaceAll || e.options.First) {
 			return fmt.Sprintf("line %d differs from it in characters that look alike (quotes, dashes, spaces): copy the text from there, or set confusable_fallback", at(found)), "confusable_fallback"
 		}
 	}
@@ -48,27 +48,40 @@ const minTelling = 8
 
 // ambiguous lists the first of several matches.
 func (e *engine) ambiguous(index int, found []Range, kind Kind, message string) error {
+	// Matches are in the order of the text, of which lines are listed once.
 	lines := lineTable(e.text)
 	shifted := bytes.Count(e.text, []byte{'\n'}) != bytes.Count(e.before, []byte{'\n'})
 	f := &Failure{Kind: kind, Index: index, Count: len(found), Message: "old_content " + fmt.Sprintf(message, len(found)) + ", on line"}
 	const listed = 20
-	if len(found) > 1 {
+	if lines.line(found[0].Start) != lines.line(found[len(found)-1].Start) {
 		f.Message += "s"
 	}
+	listing := 0
 	for i, r := range found {
-		if i == listed {
+		line := lines.line(r.Start)
+		if i > 0 && line == lines.line(found[i-1].Start) {
+			continue
+		}
+		if listing == listed {
 			f.Message += " and more"
 			break
 		}
-		if i > 0 {
+		if listing > 0 {
 			f.Message += ","
 		}
-		f.Message += fmt.Sprintf(" %d", lines.line(r.Start))
+		f.Message += fmt.Sprintf(" %d", line)
+		listing++
 	}
 	if shifted {
 		f.Message += " (counted after the replacements before this one)"
 	}
-	for _, r := range found[:min(len(found), max(e.options.MaxCandidates, 0))] {
+	for i, r := range found {
+		if len(f.Candidates) >= e.options.MaxCandidates {
+			break
+		}
+		if i > 0 && lines.line(r.Start) == lines.line(found[i-1].Start) {
+			continue // the same lines again
+		}
 		first, last := lines.line(r.Start), lines.line(max(r.Start, r.End-1))
 		f.Candidates = append(f.Candidates, Candidate{
 			StartLine: first, EndLine: last, Similarity: 1,
@@ -89,7 +102,7 @@ func lineTable(text []byte) lineIndex {
 	for at := 0; ; {
 		n := bytes.IndexByte(text[at:], '\n')
 		if n < 0 {
-			return lineIndex{starts, len(text)}
+			return lineIndex{starts, len(bytes.TrimSuffix(text, []byte{'\n'}))}
 		}
 		at += n + 1
 		if at < len(text) {

@@ -95,6 +95,7 @@ func TestFailures(t *testing.T) {
 		{"all or nothing", "one\ntwo\n", pairs("one", "1", "four", "4"), Options{}, NoMatch, "replacement 1: old_content was not found"},
 		{"taken away", "one\ntwo\n", pairs("one", "1", "one\ntwo", "x"), Options{}, NoMatch, "replacement 1: old_content was not found; the file has it on line 1, but an earlier replacement of this call changes that text"},
 		{"several", "a\nb\na\n", pairs("a", "c"), Options{}, Ambiguous, "replacement 0: old_content occurs 2 times, on lines 1, 3"},
+		{"several on a line", "a a a\n", pairs("a", "c"), Options{}, Ambiguous, "replacement 0: old_content occurs 3 times, on line 1"},
 		{"several after others", "x\na\na\n", pairs("x", "1\n2", "a", "c"), Options{}, Ambiguous, "replacement 1: old_content occurs 2 times, on lines 3, 4 (counted after the replacements before this one)"},
 		{"several with blanks, also with replace all", "a  b\na\tb\n", pairs("a b", "c"), Options{IgnoreWhitespace: true, ReplaceAll: true}, AmbiguousWhitespace, "replacement 0: old_content matches 2 places when whitespace is ignored, on lines 1, 2"},
 		{"several look-alikes", "\u201ca\u201d\n\u201ca\u201d\n", pairs(`"a"`, "c"), Options{ConfusableFallback: true}, Ambiguous, "replacement 0: old_content occurs 2 times, on lines 1, 2"},
@@ -342,5 +343,26 @@ func BenchmarkHostile(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestCandidateText: a candidate is of whole lines, without the break after
+// them, and of a line that matches twice there is one.
+func TestCandidateText(t *testing.T) {
+	for in, want := range map[string][]Candidate{
+		"a x x\n":    {{StartLine: 1, EndLine: 1, Similarity: 1, Text: "a x x"}},
+		"x\na x\n":   {{StartLine: 1, EndLine: 1, Similarity: 1, Text: "x"}, {StartLine: 2, EndLine: 2, Similarity: 1, Text: "a x"}},
+		"x x\nb x":   {{StartLine: 1, EndLine: 1, Similarity: 1, Text: "x x"}, {StartLine: 2, EndLine: 2, Similarity: 1, Text: "b x"}},
+		"x\n\nx\n\n": {{StartLine: 1, EndLine: 1, Similarity: 1, Text: "x"}, {StartLine: 3, EndLine: 3, Similarity: 1, Text: "x"}},
+	} {
+		_, err := Apply(context.Background(), []byte(in), pairs("x", "y"), Options{MaxCandidates: 5})
+		var f *Failure
+		if !errors.As(err, &f) {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if diff := cmp.Diff(want, f.Candidates); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", in, diff)
+		}
 	}
 }
