@@ -85,8 +85,13 @@ func Run(ctx context.Context, env Env) int {
 		return statusOK
 	}
 	f := asFailure(ctx, cmd, err)
-	fmt.Fprintf(a.errors, "%s %s\n", a.errors.Paint(term.Red, "demo: "+f.code+":"), term.Line(f.message))
+	a.complain(f)
 	return f.status
+}
+
+// complain prints a failure on its one line.
+func (a *app) complain(f *failure) {
+	fmt.Fprintf(a.errors, "%s %s\n", a.errors.Paint(term.Red, "demo: "+f.code+":"), term.Line(f.message))
 }
 
 // app is what the commands share.

@@ -42,7 +42,8 @@ results stand for them, and they are told of as skipped.
 With --json there is one JSON line a tool call, with name, arguments, recorded
 and replayed result, and whether they are equal.
 
-The exit status is 1 when something is different.`,
+The exit status is 1 when something is different, or a recording cannot be
+replayed. Of several, the others are replayed all the same.`,
 		Example: `  demo replay ~/sessions/fix-typo
   demo replay session.jsonl --workspace before/
   demo replay --json recorded/* | jq 'select(.equal | not)'`,
@@ -63,13 +64,19 @@ The exit status is 1 when something is different.`,
 				}
 			}
 			var different []string
+			var refused []error
 			for _, path := range args {
 				report, err := a.replay(cmd, store, path, workspace)
 				if ctx := cmd.Context(); ctx.Err() != nil {
 					return ctx.Err()
 				}
 				if err != nil {
-					return err
+					if len(args) == 1 {
+						return err
+					}
+					a.complain(asFailure(cmd.Context(), cmd, err))
+					refused = append(refused, err)
+					continue
 				}
 				if asJSON {
 					a.replayLines(path, report)
@@ -80,10 +87,17 @@ The exit status is 1 when something is different.`,
 					different = append(different, path+": "+strings.Join(strings.Fields(report.First().String()), " "))
 				}
 			}
-			if len(different) == 0 {
-				return nil
+			switch {
+			case len(different) > 0 && len(refused) > 0:
+				return failed(codeReplay, "%d of %d recordings came out differently, and %d could not be replayed; %s",
+					len(different), len(args), len(refused), different[0])
+			case len(different) > 0:
+				return failed(codeReplay, "%d of %d recordings came out differently; %s", len(different), len(args), different[0])
+			case len(refused) > 0:
+				return failed(asFailure(cmd.Context(), cmd, refused[0]).code, "%d of %d recordings could not be replayed; the lines above say why",
+					len(refused), len(args))
 			}
-			return failed(codeReplay, "%d of %d recordings came out differently; %s", len(different), len(args), different[0])
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON line a tool call")
