@@ -210,6 +210,8 @@ func TestFailures(t *testing.T) {
 		{"not there", object{"operation": "view_file", "path": "a.tx"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "a.txt"`, true},
 		{"not there below", object{"operation": "view_file", "path": "src/mian.go"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "src/main.go"`, true},
 		{"not there by several parts", object{"operation": "view_file", "path": "./scr/Sub/b.og"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "./src/sub/b.go"`, true},
+		{"backslashes", object{"operation": "view_file", "path": `src\sub\b.go`}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", `did you mean "src/sub/b.go"`, true},
+		{"path in config", object{"operation": "view_file", "path": "a.txt", "config": object{"path": "a.txt"}}, "invalid_arguments", false, "retry_after_correction", "correct_arguments", "config.path", "beside config", true},
 		{"not there at all", object{"operation": "view_file", "path": "scr/nothing.txt"}, "path_not_found", false, "retry_after_correction", "use_file_tree", "path", "scr/nothing.txt", false},
 		{"outside", object{"operation": "view_file", "path": "../outside/secret.txt"}, "path_outside_sandbox", true, "do_not_retry", "use_path_inside_sandbox", "path", "outside", false},
 		{"outside, absolute", object{"operation": "search_files", "path": "/outside", "config": object{"query": "s"}}, "path_outside_sandbox", true, "do_not_retry", "use_path_inside_sandbox", "path", "outside", false},

@@ -126,7 +126,7 @@ func (op *operation) hubField(field string, given map[string]any) string {
 	switch {
 	case field == "" || field == "config" || field == "operation":
 		return field
-	case inConfig && (field == op.path || !beside):
+	case inConfig && (field == op.path || field == "path" || !beside):
 		return "config." + field
 	case beside:
 		return field

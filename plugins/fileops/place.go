@@ -96,6 +96,10 @@ const maxSiblings = 10_000
 // been meant: the path whose parts that do not exist are nearly those that do.
 func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *failure {
 	f := refuse(fault.PathNotFound, field, "there is nothing at \"%s\"", shown(t))
+	if best, ok := r.slashes(ctx, field); ok {
+		f.Message += fmt.Sprintf("; did you mean \"%s\"?", vfs.DisplayName(best))
+		return with(f, field, best)
+	}
 	dir, missing, ok := r.nearestDir(ctx, t)
 	if !ok {
 		return f
@@ -133,6 +137,24 @@ func (r *request) notFound(ctx context.Context, t vfs.Target, field string) *fai
 	}
 	f.Message += fmt.Sprintf("; did you mean \"%s\"?", vfs.DisplayName(best))
 	return with(f, field, best)
+}
+
+// slashes is the path with slashes for the backslashes of another system, if
+// that leads to something.
+func (r *request) slashes(ctx context.Context, field string) (string, bool) {
+	best := strings.ReplaceAll(r.args.text(field), `\`, "/")
+	if best == slashed(r.args.text(field)) {
+		return "", false
+	}
+	t, err := r.fs.Resolve(ctx, best, vfs.ResolveOptions{Cwd: r.base()})
+	if err != nil {
+		return "", false
+	}
+	if inside, _, err := r.open(ctx, t); err != nil || !inside {
+		return "", false
+	}
+	info, err := r.fs.Stat(ctx, t)
+	return best, err == nil && info.Exists()
 }
 
 // nearestDir is the nearest directory above t that exists and is open to the
