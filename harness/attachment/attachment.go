@@ -94,8 +94,11 @@ func fill[T int | int64](v *T, def T) {
 
 // Image is one image on its way into a store.
 type Image struct {
+	// Data is the encoded image. It must not change while a call has it; no call
+	// keeps it.
 	Data []byte
-	// Declared is the type the source claims; it must match the content.
+	// Declared is the type the source claims, or "" for that of the content. A
+	// claim must match the content.
 	Declared MediaType
 	// Name is the leaf name to record, or "".
 	Name string
@@ -117,7 +120,8 @@ type Variant struct {
 //
 // Errors carry the image codes of package errs for what is refused at the
 // door, and ATTACHMENT_NOT_FOUND, ATTACHMENT_CORRUPT, ATTACHMENT_READ_FAILED,
-// ATTACHMENT_WRITE_FAILED and INVALID_ATTACHMENT_REF for the store itself.
+// ATTACHMENT_WRITE_FAILED and INVALID_ATTACHMENT_REF for the store itself; STOPPED
+// after it was closed. Cancellation gives the context's error.
 type Store interface {
 	// SaveImage admits, normalizes and stores one image. The object is durable
 	// before the reference is returned.
@@ -128,12 +132,13 @@ type Store interface {
 	Read(ctx context.Context, ref Ref) ([]byte, error)
 	// Variant returns a copy of ref's image within the bounds of v: the stored
 	// bytes themselves where they fit already. Equal arguments give equal
-	// bytes.
+	// bytes. The reference returned describes the copy, which is no object of the
+	// store: it is neither listed nor read by it.
 	Variant(ctx context.Context, ref Ref, v Variant) (Ref, []byte, error)
 	// List yields the ids of all stored objects in byte order.
 	List(ctx context.Context) iter.Seq2[string, error]
-	// Collect removes every object and variant that keep does not name, and
-	// returns how many objects and bytes went. Objects younger than the store's
+	// Collect removes every object, with its variants, whose id keep does not have,
+	// and returns how many objects and bytes went. Objects younger than the store's
 	// grace time stay, because their reference may not be logged yet.
 	Collect(ctx context.Context, keep map[string]bool) (objects int, bytes int64, err error)
 	// Limits returns the bounds in force.

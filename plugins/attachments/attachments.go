@@ -41,7 +41,8 @@ import (
 	"github.com/bridle-go/bridle/plugins/attachments/internal/picture"
 )
 
-// Config are the parameters of a store. Only Dir is required.
+// Config are the parameters of a store. Only Dir is required. A zero field means
+// its default; a negative one is refused.
 type Config struct {
 	// Dir is the store's directory. It is made when it is not there, with its
 	// parents, and closed to others.
@@ -87,8 +88,12 @@ const (
 // staging. Close must be called. An existing store on a read-only medium opens,
 // too, and can be read.
 //
-// Error: ATTACHMENT_WRITE_FAILED where the directory cannot be made or used.
+// Errors: INVALID_ARGS for a config that makes no sense, ATTACHMENT_WRITE_FAILED
+// where the directory cannot be made or used.
 func New(cfg Config) (*Store, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	if cfg.Dir == "" {
 		return nil, errs.New(errs.AttachmentWriteFailed, "the attachment store has no directory")
 	}
@@ -107,13 +112,41 @@ func New(cfg Config) (*Store, error) {
 		root:   root,
 		limits: cfg.Limits.WithDefaults(),
 		grace:  cmp.Or(cfg.Grace, time.Hour),
-		work:   semaphore.NewWeighted(int64(max(1, cmp.Or(cfg.Concurrency, 2)))),
+		work:   semaphore.NewWeighted(int64(cmp.Or(cfg.Concurrency, 2))),
 	}
 	if err := s.prepare(); err != nil {
 		root.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (c Config) check() error {
+	l := c.Limits.WithDefaults()
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{
+		{"Limits.MaxImageBytes", l.MaxImageBytes},
+		{"Limits.MaxMessageImages", int64(l.MaxMessageImages)},
+		{"Limits.MaxMessageImageBytes", l.MaxMessageImageBytes},
+		{"Limits.MaxImagePixels", l.MaxImagePixels},
+		{"Limits.MaxImageDimension", int64(l.MaxImageDimension)},
+		{"Limits.NormalizedImageMaxDimension", int64(l.NormalizedImageMaxDimension)},
+		{"Limits.NormalizedImageMaxBytes", l.NormalizedImageMaxBytes},
+		{"Concurrency", int64(c.Concurrency)},
+		{"Grace", int64(c.Grace)},
+	} {
+		if v.value < 0 {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("attachments: %s is %d and must not be negative", v.name, v.value))
+		}
+	}
+	for _, mt := range l.MediaTypes {
+		if !(attachment.Limits{}).Accepts(mt) {
+			return errs.New(errs.InvalidArgs, fmt.Sprintf("attachments: Limits.MediaTypes has %q, which is none of the types that can be read", mt))
+		}
+	}
+	return nil
 }
 
 // prepare makes the directories and closes them to others, also where they were

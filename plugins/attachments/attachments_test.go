@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -401,6 +402,23 @@ func TestCancelledSaveLeavesNothing(t *testing.T) {
 	}
 	if f := files(t, s); len(f) != 0 {
 		t.Errorf("left: %v", f)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"negative limit":       {Limits: attachment.Limits{MaxImagePixels: -1}},
+		"negative concurrency": {Concurrency: -2},
+		"negative grace":       {Grace: -time.Second},
+		"unknown type":         {Limits: attachment.Limits{MediaTypes: []attachment.MediaType{attachment.PNG, "image/bmp"}}},
+	} {
+		cfg.Dir = filepath.Join(t.TempDir(), "store")
+		if _, err := New(cfg); !errors.Is(err, errs.InvalidArgs) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(cfg.Dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the directory was made: %v", name, err)
+		}
 	}
 }
 

@@ -153,8 +153,11 @@ func extreme(data []byte) bool {
 		return false
 	}
 	for _, level := range f.segments.level {
-		if f.filter.level+level+max(f.filter.frame, f.filter.frame+f.filter.sub) > 127 {
-			return true
+		sum := f.filter.level + level
+		for _, d := range []int{0, f.filter.frame, f.filter.frame + f.filter.sub} {
+			if sum+d > 127 || sum+d < -128 {
+				return true
+			}
 		}
 	}
 	for ; f.mby < f.mbh; f.mby++ {
