@@ -40,23 +40,11 @@ func (a *Adapter) stream(ctx context.Context, r llm.Request, w *answer.Writer) e
 	}
 	defer s.Close()
 	d := &decoder{client: a.client, model: r.Model, w: w, stream: s, names: names, calls: map[int]*openCall{}}
-	plain, err := s.JSON()
-	switch {
+	switch plain, err := s.JSON(); {
 	case err != nil:
 		return err
 	case plain:
-		// A proxy that reports an error with status 200.
-		data, err := s.All()
-		if err != nil {
-			return err
-		}
-		switch {
-		case isError(data):
-			return a.client.Event(r.Model, data)
-		case endpoint.Truncated(data):
-			return a.client.Cut(r.Model)
-		}
-		return a.client.Malformed(r.Model, data)
+		return d.whole()
 	}
 	return d.events()
 }
@@ -163,6 +151,45 @@ func (d *decoder) events() error {
 		}
 	}
 	return nil
+}
+
+// whole reads what comes in one piece: the answer of a proxy that does not
+// stream, or an error that it reports with status 200.
+func (d *decoder) whole() error {
+	data, err := d.stream.All()
+	if err != nil {
+		return err
+	}
+	var m struct {
+		Content    []json.RawMessage `json:"content"`
+		StopReason *string           `json:"stop_reason"`
+		Usage      json.RawMessage   `json:"usage"`
+	}
+	switch err := json.Unmarshal(data, &m); {
+	case isError(data):
+		return d.client.Event(d.model, data)
+	case endpoint.Truncated(data):
+		return d.client.Cut(d.model)
+	case err != nil, m.StopReason == nil:
+		return d.client.Malformed(d.model, data)
+	}
+	d.usage.update(m.Usage)
+	for i, raw := range m.Content {
+		e := event{Type: "content_block_start", Index: i}
+		if json.Unmarshal(raw, &e.Block) != nil {
+			return d.client.Malformed(d.model, raw)
+		}
+		if err := d.event(e); err != nil {
+			return err
+		}
+		if err := d.event(event{Type: "content_block_stop", Index: i}); err != nil {
+			return err
+		}
+	}
+	if err := d.reason(*m.StopReason); err != nil {
+		return err
+	}
+	return d.finish()
 }
 
 func (d *decoder) event(e event) error {
