@@ -120,7 +120,7 @@ type Variant struct {
 //
 // Errors carry the image codes of package errs for what is refused at the
 // door, and ATTACHMENT_NOT_FOUND, ATTACHMENT_CORRUPT, ATTACHMENT_READ_FAILED,
-// ATTACHMENT_WRITE_FAILED and INVALID_ATTACHMENT_REF for the store itself; STOPPED
+// ATTACHMENT_WRITE_FAILED and INVALID_ATTACHMENT_REF for the store itself; CONTEXT_STOPPED
 // after it was closed. Cancellation gives the context's error.
 type Store interface {
 	// SaveImage admits, normalizes and stores one image. The object is durable

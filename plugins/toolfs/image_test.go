@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/fx"
+
 	"github.com/bridle-go/bridle/harness/attachment"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/plug"
@@ -26,6 +28,60 @@ import (
 	"github.com/bridle-go/bridle/plugins/toolfs"
 	"github.com/bridle-go/bridle/testkit/script"
 )
+
+// crowd is a store that counts how many images are being saved at once.
+type crowd struct {
+	attachment.Store
+	mu         sync.Mutex
+	here, most int
+	full       chan struct{} // closed when eight are there
+}
+
+func (c *crowd) Limits() attachment.Limits { return attachment.Limits{}.WithDefaults() }
+
+func (c *crowd) SaveImage(context.Context, attachment.Image) (attachment.Ref, error) {
+	c.mu.Lock()
+	c.here++
+	if c.most = max(c.most, c.here); c.here == 8 && c.most == 8 {
+		select {
+		case <-c.full:
+		default:
+			close(c.full)
+		}
+	}
+	c.mu.Unlock()
+	<-c.full
+	c.mu.Lock()
+	c.here--
+	c.mu.Unlock()
+	return attachment.Ref{ID: "sha256:" + strings.Repeat("0", 64), MediaType: attachment.PNG, Bytes: 1, Width: 1, Height: 1}, nil
+}
+
+// However many calls run, eight images at most are in memory as they were read.
+func TestImagesInMemoryAreBounded(t *testing.T) {
+	store := &crowd{full: make(chan struct{})}
+	model := script.New(script.Config{Provider: "p", Models: []llm.ModelInfo{
+		{Provider: "p", Model: "sees", InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput}},
+	}})
+	w := newWorld(t, toolfs.Plugin(toolfs.Config{}), models.Plugin(models.Config{}), model.Plugin(), plug.Plugin{
+		Name: "crowd", Services: []plug.Declaration{plug.Provides[attachment.Store]()},
+		Options: fx.Provide(func() attachment.Store { return store }),
+	})
+	w.put("a.png", string(pngOf(t, 8, 8, 1)))
+	a := w.viewer("s", "sees")
+	var wg sync.WaitGroup
+	for range 40 {
+		wg.Go(func() {
+			if r := w.call(a, "read_image", args{"file_path": "a.png"}); r.IsError {
+				t.Error(r.Text())
+			}
+		})
+	}
+	wg.Wait()
+	if store.most != 8 {
+		t.Errorf("%d images were in memory at once", store.most)
+	}
+}
 
 // newGallery is a world with a real store and two models, of which "blind"
 // takes text alone.
