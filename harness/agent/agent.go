@@ -14,7 +14,8 @@
 // Cancelling the context of [Agent.Run] ends the turn at whatever point it is:
 // the stream stops and what was seen of it is kept, calls that have not begun
 // get a result that says so, and the log is left in a state that a provider
-// accepts.
+// accepts. A tool that is running learns of it by its context and is waited for,
+// so that what it did is in the log and nothing of the turn goes on behind it.
 package agent
 
 import (

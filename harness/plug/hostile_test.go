@@ -153,3 +153,77 @@ func TestAPluginMayLookAroundWhileItIsMounted(t *testing.T) {
 		t.Errorf("saw %q, want %q", seen, want)
 	}
 }
+
+// What was registered while a service is there ends with the scope. An undo
+// that panics is told of, however deep it is, and keeps no other from running.
+func TestUndosThatPanic(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*plug.Scope, func()) error
+	}{
+		{"the scope ends", func(scope *plug.Scope, _ func()) error { return scope.Close() }},
+		{"the scope ends after the service has gone and come", func(scope *plug.Scope, renew func()) error {
+			renew()
+			return scope.Close()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := plug.NewService[clock]()
+			gone, err := s.Provide("first", ticker{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var undone []string
+			scope := plug.NewScope("user")
+			scope.Add(func() { undone = append(undone, "outer") })
+			err = s.While(scope, func(inner *plug.Scope, _ clock) error {
+				inner.Add(func() { undone = append(undone, "inner") })
+				inner.Add(func() { panic("ouch") })
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = c.end(scope, func() {
+				gone()
+				undone = nil
+				if _, err := s.Provide("second", ticker{}); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if err == nil || !strings.Contains(err.Error(), `undo of a registration of "user" panicked: ouch`) {
+				t.Errorf("error %v", err)
+			}
+			if want := []string{"inner", "outer"}; !slices.Equal(undone, want) {
+				t.Errorf("undone %v, want %v", undone, want)
+			}
+		})
+	}
+}
+
+// A scope that has ended keeps nothing: what is registered in it late is undone
+// at once.
+func TestWhileOnAScopeThatHasEnded(t *testing.T) {
+	s := plug.NewService[clock]()
+	if _, err := s.Provide("p", ticker{}); err != nil {
+		t.Fatal(err)
+	}
+	scope := plug.NewScope("late")
+	if err := scope.Close(); err != nil {
+		t.Fatal(err)
+	}
+	began, undone := 0, 0
+	for range 2 {
+		err := s.While(scope, func(inner *plug.Scope, _ clock) error {
+			began++
+			inner.Add(func() { undone++ })
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if began != 2 || undone != 2 {
+		t.Errorf("begun %d, undone %d", began, undone)
+	}
+}

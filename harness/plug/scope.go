@@ -12,7 +12,7 @@ type Scope struct {
 	owner string
 
 	mu       sync.Mutex
-	undo     []func()
+	undo     []func() error
 	closed   bool
 	succeeds string
 }
@@ -40,14 +40,20 @@ func (s *Scope) setSucceeds(name string) {
 // Add hands an undo over to the scope. On a scope that is closed it runs at
 // once, so nothing registered late is left behind.
 func (s *Scope) Add(undo func()) {
+	if !s.add(func() error { undo(); return nil }) {
+		undo()
+	}
+}
+
+// add hands over an undo that may fail. It returns false on a scope that is
+// closed.
+func (s *Scope) add(undo func() error) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.closed {
 		s.undo = append(s.undo, undo)
-		s.mu.Unlock()
-		return
 	}
-	s.mu.Unlock()
-	undo()
+	return !s.closed
 }
 
 // Close runs the undos, newest first, and returns when they have run. A panic
@@ -68,12 +74,11 @@ func (s *Scope) Close() error {
 	return errors.Join(failures...)
 }
 
-func (s *Scope) run(undo func()) (err error) {
+func (s *Scope) run(undo func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("undo of a registration of %q panicked: %v", s.owner, v)
 		}
 	}()
-	undo()
-	return nil
+	return undo()
 }

@@ -118,14 +118,20 @@ func (s *Service[T]) While(scope *Scope, fn func(*Scope, T) error) error {
 	s.mu.Lock()
 	s.watches = append(s.watches, w)
 	s.mu.Unlock()
-	scope.Add(func() {
-		s.turn.Lock()
-		defer s.turn.Unlock()
+	leave := func() error {
 		s.mu.Lock()
 		s.watches = slices.DeleteFunc(s.watches, func(x *watch[T]) bool { return x == w })
 		s.mu.Unlock()
-		_ = w.end() // the scope's own Close reports panics of its undos only
+		return w.end()
+	}
+	held := scope.add(func() error {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		return leave()
 	})
+	if !held {
+		return leave() // the scope has ended, and so does what fn registered
+	}
 	return nil
 }
 
@@ -180,7 +186,7 @@ func (s *Service[T]) takeUp(watches []*watch[T], m *mounted[T]) error {
 		}
 		if err != nil {
 			for _, done := range watches[:i+1] {
-				_ = done.end()
+				err = errors.Join(err, done.end())
 			}
 			return fmt.Errorf("plugin %q could not take up service %s: %w", w.parent.Owner(), s.name, err)
 		}
@@ -265,7 +271,7 @@ func (w *watch[T]) begin(impl T) (err error) {
 			err = panicked(v)
 		}
 		if err != nil {
-			_ = w.scope.Close()
+			err = errors.Join(err, w.scope.Close())
 			w.scope = nil
 		}
 	}()
