@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -102,6 +103,56 @@ func TestPropertyStream(t *testing.T) {
 		}
 		if err == io.EOF && got.String() != text {
 			t.Fatalf("%q: stream = %q, want %q", data, got.String(), text)
+		}
+		// The same when the rest is written after some of it was read.
+		r = NewReader(hide{strings.NewReader(data)})
+		if rapid.Bool().Draw(t, "from a writer") {
+			r = NewReader(strings.NewReader(data))
+		}
+		got.Reset()
+		buf := make([]byte, rapid.IntRange(4, 5000).Draw(t, "first"))
+		if n, err := r.Read(buf); err == nil || err == io.EOF {
+			got.Write(buf[:n])
+		}
+		_, err = r.WriteTo(&wholeRunes{t, &got})
+		if err == nil {
+			err = io.EOF
+		}
+		if diff := cmp.Diff(want, err, cmp.Comparer(func(a, b error) bool { return a.Error() == b.Error() })); diff != "" {
+			t.Fatalf("%q (-whole +written):\n%s", data, diff)
+		}
+		if err == io.EOF && got.String() != text {
+			t.Fatalf("%q: written = %q, want %q", data, got.String(), text)
+		}
+	})
+}
+
+// hide makes a source nothing but a reader of one byte at a time.
+type hide struct{ io.Reader }
+
+func (h hide) Read(p []byte) (int, error) { return h.Reader.Read(p[:min(len(p), 1)]) }
+
+// wholeRunes takes no piece that is cut inside a rune.
+type wholeRunes struct {
+	t  *rapid.T
+	to io.Writer
+}
+
+func (w *wholeRunes) Write(p []byte) (int, error) {
+	if check(p, 0) != nil {
+		w.t.Fatalf("piece %q is cut inside a rune", p)
+	}
+	return w.to.Write(p)
+}
+
+// TestPropertyValid compares with the standard library.
+func TestPropertyValid(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "é", "你", "🙂", "\xff", "\xe4\xbd", "\xf0\x9f\x99", "\x80",
+		strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("é", 256), strings.Repeat("你", 171), strings.Repeat("🙂", 129)})
+	rapid.Check(t, func(t *rapid.T) {
+		data := []byte(strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), ""))
+		if got, want := valid(data), utf8.Valid(data); got != want {
+			t.Fatalf("%q: %v, want %v", data, got, want)
 		}
 	})
 }

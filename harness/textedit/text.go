@@ -57,7 +57,7 @@ func NormalizeBreaks(text string) string {
 // window bytes.
 func check(data []byte, window int) error {
 	nul := bytes.IndexByte(data[:min(window, len(data))], 0)
-	if utf8.Valid(data) {
+	if valid(data) {
 		if nul < 0 {
 			return nil
 		}

@@ -98,11 +98,12 @@ type Text struct {
 // TextStream is a text file read in chunks with constant memory. Read returns
 // valid UTF-8 in total, though a chunk may end inside a character; the
 // byte-order mark is not among it. Content that turns out not to be text ends
-// the stream with FS_NOT_TEXT.
+// the stream with FS_NOT_TEXT. A stream that is an [io.WriterTo] as well spares
+// its caller a copy of the text.
 type TextStream interface {
 	io.ReadCloser
 	// Version returns the token of what was read. It is known once Read has
-	// returned io.EOF, and empty before.
+	// returned io.EOF, or WriteTo nil, and empty before.
 	Version() Version
 }
 

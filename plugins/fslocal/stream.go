@@ -15,8 +15,10 @@ const (
 	// streamChunk is a leaf of the digest: large enough to make the hand-over
 	// cheap, small enough to stay in a processor's cache until it is digested.
 	streamChunk = leafSize
-	// streamDepth is how many chunks exist. A stream takes 2 MiB.
-	streamDepth = 8
+	// streamDepth is how many chunks exist. A stream takes 1 MiB: where one
+	// processor does all the work, a chunk has to stay in its cache from the
+	// digest to the caller.
+	streamDepth = 4
 	// streamReaders is how many chunks are read at a time. Two keep up with a
 	// caller that does nothing but count lines.
 	streamReaders = 2
@@ -55,7 +57,7 @@ func (st *stream) Read(p []byte) (int, error) {
 		return 0, st.err
 	}
 	if st.closed {
-		return 0, refuse(errs.IO, "read", st.t.Path, "the stream has been closed", nil)
+		return 0, st.refuseClosed()
 	}
 	if err := vfs.Aborted(st.ctx, "read", st.t.Path); err != nil {
 		return 0, st.end(err)
@@ -67,6 +69,52 @@ func (st *stream) Read(p []byte) (int, error) {
 	if n > 0 && err == io.EOF {
 		return n, nil // the next call meets the end again
 	}
+	return n, st.finish(err)
+}
+
+// WriteTo implements [io.WriterTo]: what is read is handed to w without being
+// copied. Errors of w are returned as they are.
+func (st *stream) WriteTo(w io.Writer) (int64, error) {
+	switch {
+	case st.err == io.EOF:
+		return 0, nil
+	case st.err != nil:
+		return 0, st.err
+	case st.closed:
+		return 0, st.refuseClosed()
+	}
+	to := &sink{st: st, to: w}
+	n, err := st.text.WriteTo(to)
+	switch {
+	case err == nil:
+		_ = st.finish(io.EOF)
+		return n, nil
+	case to.err != nil:
+		return n, st.end(err)
+	}
+	return n, st.finish(err)
+}
+
+// sink is where a stream writes to, for as long as nobody cancels.
+type sink struct {
+	st  *stream
+	to  io.Writer
+	err error // what Write returned last
+}
+
+func (s *sink) Write(p []byte) (n int, err error) {
+	if s.err = vfs.Aborted(s.st.ctx, "read", s.st.t.Path); s.err == nil {
+		n, s.err = s.to.Write(p)
+	}
+	return n, s.err
+}
+
+func (st *stream) refuseClosed() error {
+	return refuse(errs.IO, "read", st.t.Path, "the stream has been closed", nil)
+}
+
+// finish ends the stream for a reason that the text or the file gives.
+func (st *stream) finish(err error) error {
 	var notText *textedit.NotTextError
 	switch {
 	case err == io.EOF:
@@ -76,7 +124,7 @@ func (st *stream) Read(p []byte) (int, error) {
 	default:
 		err = readFailure("read", st.t.Path, err)
 	}
-	return n, st.end(err)
+	return st.end(err)
 }
 
 // end stops the reading ahead; the file stays open until Close.
@@ -126,9 +174,36 @@ type slot struct {
 }
 
 func (r *readAhead) Read(p []byte) (int, error) {
+	if err := r.more(); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.current)
+	r.current = r.current[n:]
+	return n, nil
+}
+
+// WriteTo implements [io.WriterTo]: chunks are handed over as they are.
+func (r *readAhead) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		if err := r.more(); err == io.EOF {
+			return total, nil
+		} else if err != nil {
+			return total, err
+		}
+		n, err := w.Write(r.current)
+		total += int64(n)
+		r.current = r.current[n:]
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// more makes sure that something is left of the current chunk.
+func (r *readAhead) more() error {
 	for len(r.current) == 0 {
 		if r.err != nil {
-			return 0, r.err
+			return r.err
 		}
 		if r.src.size < streamChunk {
 			r.direct()
@@ -136,9 +211,7 @@ func (r *readAhead) Read(p []byte) (int, error) {
 			r.next()
 		}
 	}
-	n := copy(p, r.current)
-	r.current = r.current[n:]
-	return n, nil
+	return nil
 }
 
 // direct reads the next chunk in the caller's own time.

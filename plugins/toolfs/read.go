@@ -147,7 +147,7 @@ func loadStream(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts 
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	b := textwindow.NewBuilder(opts)
-	n, err := io.CopyBuffer(b, onlyReader{stream}, make([]byte, streamBuffer))
+	n, err := copyText(b, stream)
 	if err != nil {
 		return loaded{}, err
 	}
@@ -155,8 +155,14 @@ func loadStream(ctx context.Context, fs vfs.FileSystem, target vfs.Target, opts 
 	return loaded{w, stream.Version(), nil, n}, err
 }
 
-// onlyReader keeps io.CopyBuffer to the buffer it is given.
-type onlyReader struct{ io.Reader }
+// copyText lets a stream that can do so write its text where it is wanted, and
+// reads that of another one.
+func copyText(to io.Writer, stream vfs.TextStream) (int64, error) {
+	if w, ok := stream.(io.WriterTo); ok {
+		return w.WriteTo(to)
+	}
+	return io.CopyBuffer(to, stream, make([]byte, streamBuffer))
+}
 
 // markLength is the length of a byte-order mark, which is in a file's size and
 // not in its text.
