@@ -153,10 +153,11 @@ func extreme(data []byte) bool {
 		return false
 	}
 	for _, level := range f.segments.level {
-		sum := f.filter.level + level
-		for _, d := range []int{0, f.filter.frame, f.filter.frame + f.filter.sub} {
-			if sum+d > 127 || sum+d < -128 {
-				return true
+		for _, sum := range []int{level, level + f.filter.level} { // absolute, and not
+			for _, d := range []int{0, f.filter.frame, f.filter.frame + f.filter.sub} {
+				if sum+d > 127 || sum+d < -128 {
+					return true
+				}
 			}
 		}
 	}
