@@ -108,24 +108,30 @@ func add[F any](b *Bus, index int64, s Scope, fn F, opts []Option) func() {
 	for _, opt := range opts {
 		opt(&o)
 	}
+	e := entry[F]{owner: s.Owner(), fn: fn, id: new(int)}
+	l := insert(b, index, e, o.first)
+	undo := func() { remove(b, l, e.id) }
+	s.Add(undo) // without the lock: a scope that has ended undoes at once
+	return undo
+}
+
+// insert puts a listener into the list of its topic.
+func insert[F any](b *Bus, index int64, e entry[F], first bool) *list[F] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := ensure[F](b, index)
-	e := entry[F]{owner: s.Owner(), fn: fn, id: new(int)}
 	var old []entry[F]
 	if p := l.entries.Load(); p != nil {
 		old = *p
 	}
 	next := make([]entry[F], 0, len(old)+1)
-	if o.first {
+	if first {
 		next = append(append(next, e), old...)
 	} else {
 		next = append(append(next, old...), e)
 	}
 	l.entries.Store(&next)
-	undo := func() { remove(b, l, e.id) }
-	s.Add(undo)
-	return undo
+	return l
 }
 
 func remove[F any](b *Bus, l *list[F], id *int) {

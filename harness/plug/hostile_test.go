@@ -9,8 +9,12 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/prompt"
+	"github.com/bridle-go/bridle/harness/tool"
 )
 
 type ticker struct{}
@@ -225,5 +229,40 @@ func TestWhileOnAScopeThatHasEnded(t *testing.T) {
 	}
 	if began != 2 || undone != 2 {
 		t.Errorf("begun %d, undone %d", began, undone)
+	}
+}
+
+// Whatever registry it is, a scope that has ended leaves nothing in it, and
+// nobody waits for ever.
+func TestRegistrationsInAScopeThatHasEnded(t *testing.T) {
+	ended := plug.NewScope("late")
+	if err := ended.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var bus event.Bus
+	topic := event.NewEmit[int]("test/late")
+	undo := topic.On(&bus, ended, func(context.Context, int) error { return errors.New("heard") })
+	if err := topic.Send(t.Context(), &bus, 1); err != nil {
+		t.Errorf("the event: %v", err)
+	}
+	undo()
+
+	tools := tool.NewRegistry(&bus, plug.NewService[approval.Service]())
+	_, err := tools.Register(ended, tool.Definition{Name: "late", Run: func(context.Context, *tool.Call) (any, error) { return nil, nil },
+		Render: func(*tool.Call, any) (tool.Rendered, error) { return tool.Rendered{}, nil }})
+	if err != nil || len(tools.Definitions(nil)) != 0 {
+		t.Errorf("the tool: %v, %v", err, tools.Definitions(nil))
+	}
+	tools.Guard(ended, func(context.Context, *tool.Call) error { return errors.New("asked") })
+
+	prompts := prompt.NewRegistry()
+	if _, err := prompts.Add(ended, prompt.Segment{Name: "late", Text: "late"}); err != nil || prompts.System() != "" {
+		t.Errorf("the segment: %v, %q", err, prompts.System())
+	}
+	if _, err := prompts.AddSection(ended, prompt.Section{Name: "late", Text: func(any) string { return "late" }}); err != nil {
+		t.Error(err)
+	}
+	if text, _, err := prompts.Context(nil); err != nil || text != "" {
+		t.Errorf("the section: %v, %q", err, text)
 	}
 }
