@@ -27,6 +27,13 @@ type (
 		// is not empty is FS_IO_ERROR, and nothing of it is removed.
 		RemoveDir(ctx context.Context, t Target, opts Options) error
 	}
+	// Sweeper removes what a process that died while it changed an entry has
+	// left beside it.
+	Sweeper interface {
+		// Sweep removes the remains of dead processes' changes of what t.Path
+		// names, and nothing of living ones. That there are none is no error.
+		Sweep(ctx context.Context, t Target, opts Options) error
+	}
 	// DirMaker makes directories.
 	DirMaker interface {
 		// MakeDir makes t and its missing parents; an existing directory is no
@@ -182,6 +189,15 @@ func Remove(ctx context.Context, fs FileSystem, t Target, opts Options) error {
 		return err
 	}
 	return v.Remove(ctx, t, opts)
+}
+
+// Sweep removes the remains of changes that died; see [Sweeper]. A provider
+// without the ability leaves none.
+func Sweep(ctx context.Context, fs FileSystem, t Target, opts Options) error {
+	if v, ok := As[Sweeper](fs); ok {
+		return v.Sweep(ctx, t, opts)
+	}
+	return nil
 }
 
 // RemoveDir removes an empty directory; see [DirRemover].

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -96,6 +97,35 @@ func TestSweep(t *testing.T) {
 	if want[0] > want[1] {
 		want[0], want[1] = want[1], want[0]
 	}
+	wantNames(t, dir, want...)
+}
+
+// TestSweepAlone removes the remains of the dead without changing the entry,
+// which need not exist, and keeps what an interrupted change in place needs.
+func TestSweepAlone(t *testing.T) {
+	f, dir := newFS(t)
+	put(t, filepath.Join(dir, "a"), "a")
+	put(t, filepath.Join(dir, stageName("a", "", 0)), "dead")
+	put(t, filepath.Join(dir, stageName("gone", "", 1)), "dead")
+	keep := stageName("a", "old", 0)
+	put(t, filepath.Join(dir, keep), "old content")
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	alive, err := f.stageIn(context.Background(), d, "busy", "", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	for _, name := range []string{"a", "gone", "busy", "no/such/dir"} {
+		if err := vfs.Sweep(context.Background(), f, target(t, f, name), vfs.Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	want := []string{keep, alive.name, "a"}
+	slices.Sort(want)
 	wantNames(t, dir, want...)
 }
 

@@ -37,6 +37,18 @@ func (f *FS) Remove(ctx context.Context, t vfs.Target, opts vfs.Options) error {
 	})
 }
 
+// Sweep implements [vfs.Sweeper]. Copies of old content, from which an
+// interrupted change in place is mended, are no remains.
+func (f *FS) Sweep(ctx context.Context, t vfs.Target, opts vfs.Options) error {
+	spots := []spot{{t: t, opts: opts, entry: true}}
+	return f.change(ctx, "sweep", spots, func(ps []*place) error {
+		if len(ps[0].missing) == 0 {
+			sweepFrom(ps[0].dir, ps[0].name, "", 0)
+		}
+		return nil
+	})
+}
+
 // RemoveDir implements [vfs.DirRemover].
 func (f *FS) RemoveDir(ctx context.Context, t vfs.Target, opts vfs.Options) error {
 	spots := []spot{{t: t, opts: opts, entry: true}}

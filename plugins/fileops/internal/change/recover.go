@@ -160,6 +160,7 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 		}
 		return nil, err
 	}
+	r.sweepRemains(ctx, j)
 	rec := &Recovery{ID: j.doc.ID, Operation: j.doc.Operation, Began: j.doc.Created, Completed: j.doc.Complete}
 	if !j.doc.Complete {
 		if r.root.Key == "" && len(j.doc.Witnesses) == 0 {
@@ -187,6 +188,22 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 	}
 	r.logRecovery(*rec)
 	return rec, nil
+}
+
+// sweepRemains removes what the provider of the dead process had staged beside
+// the paths of the journal. What stays is small, and swept by the next change
+// of the path.
+func (r *run) sweepRemains(ctx context.Context, j *journal) {
+	for _, rec := range j.doc.Records {
+		for _, p := range []string{rec.Path, rec.From} {
+			if p == "" {
+				continue
+			}
+			if t, err := r.fs.Resolve(ctx, p, vfs.ResolveOptions{}); err == nil {
+				_ = vfs.Sweep(ctx, r.fs, t, r.options(vfs.Guard{}))
+			}
+		}
+	}
 }
 
 // takeBack undoes the records of a journal, newest first, and strikes each out

@@ -61,6 +61,7 @@ func (r *run) undoMove(ctx context.Context, rec Record, now spot, force bool) er
 	}
 	switch {
 	case source.same(rec.After) && now.same(rec.Before):
+		r.unmake(ctx, rec.Made)
 		return nil
 	case source.same(rec.After) && now.Type == isAbsent:
 		// Moved back already, and what was replaced is missing yet.
