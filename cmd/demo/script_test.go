@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"empty":  empty,
 			"closed": closed,
 			"await":  await,
+			"typed":  typed,
 		},
 		RequireExplicitExec: true,
 	})
