@@ -70,74 +70,32 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 			return nil, configFailure(err)
 		}
 	}
-	var d *harness.Deployment
-	store := r.home.sessions(session.Config{MayRetry: func(name, arguments string) bool {
-		return d.Tools().MayRetry(name, arguments)
+	r.store = r.home.sessions(session.Config{MayRetry: func(name, arguments string) bool {
+		return r.deployment.Tools().MayRetry(name, arguments)
 	}})
 	cwd, route := f.cwd, llm.Request{}
-	r.store = store
 	if f.resume != "" {
-		info, err := find(ctx, store, f.resume)
-		if err != nil {
+		if cwd, route, err = r.find(ctx); err != nil {
 			return nil, err
-		}
-		log, err := store.Read(ctx, info.ID)
-		if err != nil {
-			return nil, err
-		}
-		if f.cwdGiven && !sameDirectory(f.cwd, log.Header.Cwd) {
-			return nil, usage("session %s has the workspace %s and keeps it; leave out --cwd", info.ID, log.Header.Cwd)
-		}
-		r.flags.resume, r.old, cwd = info.ID, log.State.Len(), log.Header.Cwd
-		if c, ok := log.State.RequestContext(); ok {
-			route.Provider, route.Model = c.Provider, c.Model
 		}
 	}
 	if cwd, err = workdir(cwd); err != nil {
 		return nil, err
 	}
-	o := &file.Plugins
-	o.Place(cwd, r.home.dir)
-	if f.sandbox != "" && o.Sandbox == nil {
-		o.Sandbox = &confine.PolicyConfig{}
-	}
-	if o.Sandbox == nil && (!o.NoTools || o.FileOps != nil) {
-		fmt.Fprintln(a.errors, "this deployment does not confine changes; --sandbox MODE does")
-	}
-	if f.approve != "" && o.Approval == nil {
-		o.Approval = &approve.Config{}
-	}
-	if o.Models == nil {
-		o.Models = &models.Config{}
-	}
 	if route, err = f.route(route, file.Model); err != nil {
 		return nil, err
 	}
-	var extra []plug.Plugin
-	if f.script != "" {
-		model, err := readScript(f.script)
-		if err != nil {
-			return nil, err
-		}
-		extra = append(extra, model.Plugin())
-	} else if err := endpoint(o, route.Provider, f); err != nil {
+	file.Plugins.Place(cwd, r.home.dir)
+	r.settle(&file.Plugins)
+	if err := r.compose(ctx, &file.Plugins, route.Provider); err != nil {
 		return nil, err
 	}
-	if err := r.home.make(); err != nil {
-		return nil, err
-	}
-	r.keyboard = a.openKeyboard()
-	extra = append(extra, approve.Answerer("terminal", r.answer))
-	if d, err = harness.Compose(ctx, append(deploy.Plugins(*o), extra...)...); err != nil {
-		return nil, err
-	}
-	r.deployment = d
-	if err := r.openSession(ctx, store, cwd, *o); err != nil {
+	if err := r.openSession(ctx, cwd, file.Plugins); err != nil {
 		return nil, err
 	}
 	r.model = route.Provider + "/" + route.Model
 	s := file.Agent
-	r.agent, err = d.Agent(r.session, agent.Config{
+	r.agent, err = r.deployment.Agent(r.session, agent.Config{
 		Provider: route.Provider, Model: route.Model,
 		Options: s.Options, MaxParallel: s.MaxParallel, MaxSteps: s.MaxSteps, Retry: s.Retry,
 	})
@@ -148,13 +106,77 @@ func (a *app) openRun(ctx context.Context, f runFlags) (_ *running, err error) {
 	return r, nil
 }
 
+// find looks for the session that is to go on, and returns its workspace and
+// the route that it had.
+func (r *running) find(ctx context.Context) (cwd string, route llm.Request, err error) {
+	info, err := find(ctx, r.store, r.flags.resume)
+	if err != nil {
+		return "", route, err
+	}
+	log, err := r.store.Read(ctx, info.ID)
+	if err != nil {
+		return "", route, err
+	}
+	cwd = log.Header.Cwd
+	if r.flags.cwdGiven && !sameDirectory(r.flags.cwd, cwd) {
+		return "", route, usage("session %s has the workspace %s and keeps it; leave out --cwd", info.ID, cwd)
+	}
+	r.flags.resume, r.old = info.ID, log.State.Len()
+	if c, ok := log.State.RequestContext(); ok {
+		route.Provider, route.Model = c.Provider, c.Model
+	}
+	return cwd, route, nil
+}
+
+// settle adds the plugins that the command line and the agent need to those of
+// the configuration.
+func (r *running) settle(o *deploy.Options) {
+	if r.flags.sandbox != "" && o.Sandbox == nil {
+		o.Sandbox = &confine.PolicyConfig{}
+	}
+	if o.Sandbox == nil && (!o.NoTools || o.FileOps != nil) {
+		fmt.Fprintln(r.app.errors, "this deployment does not confine changes; --sandbox MODE does")
+	}
+	if r.flags.approve != "" && o.Approval == nil {
+		o.Approval = &approve.Config{}
+	}
+	if o.Models == nil {
+		o.Models = &models.Config{}
+	}
+}
+
+// compose starts the deployment, with the model and the person who answers its
+// questions.
+func (r *running) compose(ctx context.Context, o *deploy.Options, provider string) error {
+	extra := []plug.Plugin{approve.Answerer("terminal", r.answer)}
+	if r.flags.script != "" {
+		model, err := readScript(r.flags.script)
+		if err != nil {
+			return err
+		}
+		extra = append(extra, model.Plugin())
+	} else if err := endpoint(o, provider, r.flags); err != nil {
+		return err
+	}
+	if err := r.home.make(); err != nil {
+		return err
+	}
+	r.keyboard = r.app.openKeyboard()
+	d, err := harness.Compose(ctx, append(deploy.Plugins(*o), extra...)...)
+	if err != nil {
+		return err
+	}
+	r.deployment = d
+	return nil
+}
+
 // openSession makes or resumes the session, and puts what the command line
 // decides into its log.
-func (r *running) openSession(ctx context.Context, store *session.FileStore, cwd string, o deploy.Options) (err error) {
+func (r *running) openSession(ctx context.Context, cwd string, o deploy.Options) (err error) {
 	if r.flags.resume != "" {
-		r.session, err = store.Open(ctx, r.flags.resume)
+		r.session, err = r.store.Open(ctx, r.flags.resume)
 	} else {
-		r.session, err = store.Create(ctx, session.Header{Cwd: cwd})
+		r.session, err = r.store.Create(ctx, session.Header{Cwd: cwd})
 	}
 	if err != nil {
 		return err
