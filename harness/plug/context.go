@@ -16,7 +16,8 @@ import (
 )
 
 // Context is a running deployment. Its methods may be called concurrently;
-// mounting and unmounting happen one at a time.
+// mounting and unmounting happen one at a time, so that a constructor, a hook or
+// an undo of a plugin that mounted or unmounted another would wait for itself.
 type Context struct {
 	bus    event.Bus
 	ground []any

@@ -100,9 +100,10 @@ func (s *Service[T]) Mounted() (owner string, ok bool) {
 
 // While runs fn whenever the service gets an implementation, and at once when
 // it has one. What fn registers in the scope it is given lasts as long as that
-// implementation, and no longer than scope. An error of fn is returned to
-// whoever mounts the implementation, which then is not mounted, or from While
-// itself.
+// implementation, and no longer than scope. fn runs before any other change of
+// the service, so it must not call While or Provide of it. An error of fn is
+// returned to whoever mounts the implementation, which then is not mounted, or
+// from While itself.
 func (s *Service[T]) While(scope *Scope, fn func(*Scope, T) error) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
