@@ -226,16 +226,18 @@ func (a *app) table(rows [][]string, right []bool, styles func(row, column int) 
 	}
 }
 
-// diffText prints a unified diff.
+// diffText prints a unified diff. Its header ends with the first hunk: after
+// that "--- x" is a line that began with "-- x".
 func (a *app) diffText(diff string) {
+	header := true
 	for line := range strings.Lines(diff) {
 		line = term.Visible(strings.TrimRight(line, "\r\n"))
 		style := term.Style("")
 		switch {
-		case strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++"):
-			style = term.Bold
 		case strings.HasPrefix(line, "@@"):
-			style = term.Cyan
+			style, header = term.Cyan, false
+		case header:
+			style = term.Bold
 		case strings.HasPrefix(line, "+"):
 			style = term.Green
 		case strings.HasPrefix(line, "-"):
