@@ -27,19 +27,34 @@ func (c Code) Error() string { return string(c) }
 
 // Filesystem codes.
 const (
-	NotFound       Code = "FS_NOT_FOUND"
-	NotDirectory   Code = "FS_NOT_DIRECTORY"
-	NotText        Code = "FS_NOT_TEXT"
+	// NotFound reports a file or directory that is not there.
+	NotFound Code = "FS_NOT_FOUND"
+	// NotDirectory reports something else in the place of a directory.
+	NotDirectory Code = "FS_NOT_DIRECTORY"
+	// NotText reports content that is not UTF-8 text.
+	NotText Code = "FS_NOT_TEXT"
+	// NotRegularFile reports a directory, FIFO, socket or device in the place of
+	// a file.
 	NotRegularFile Code = "FS_NOT_REGULAR_FILE"
-	TooLarge       Code = "FS_TOO_LARGE"
-	Permission     Code = "FS_PERMISSION_DENIED"
-	SandboxDenied  Code = "FS_SANDBOX_DENIED"
-	IO             Code = "FS_IO_ERROR"
-	StaleVersion   Code = "FS_STALE_VERSION"
-	NotObserved    Code = "FS_NOT_OBSERVED"
-	AmbiguousEdit  Code = "FS_AMBIGUOUS_EDIT"
-	EditNotFound   Code = "FS_EDIT_NOT_FOUND"
-	FSAborted      Code = "FS_ABORTED"
+	// TooLarge reports content beyond a limit.
+	TooLarge Code = "FS_TOO_LARGE"
+	// Permission reports what the system, or a policy, does not allow.
+	Permission Code = "FS_PERMISSION_DENIED"
+	// SandboxDenied reports a change outside of what the sandbox allows.
+	SandboxDenied Code = "FS_SANDBOX_DENIED"
+	// IO reports a failure of the world that the files live in.
+	IO Code = "FS_IO_ERROR"
+	// StaleVersion reports a file that is no longer what was read.
+	StaleVersion Code = "FS_STALE_VERSION"
+	// NotObserved reports a file that was not read before it was to be changed.
+	NotObserved Code = "FS_NOT_OBSERVED"
+	// AmbiguousEdit reports a text to replace that occurs more than once.
+	AmbiguousEdit Code = "FS_AMBIGUOUS_EDIT"
+	// EditNotFound reports a text to replace that does not occur.
+	EditNotFound Code = "FS_EDIT_NOT_FOUND"
+	// FSAborted reports an operation on files whose context ended; [Aborted] is
+	// the code of a tool call that ended so.
+	FSAborted Code = "FS_ABORTED"
 	// Unsupported reports an optional ability that a provider lacks.
 	Unsupported Code = "FS_UNSUPPORTED"
 )
@@ -48,10 +63,14 @@ const (
 const (
 	// InvalidArgs reports arguments that cannot mean anything: a wrong type, a
 	// missing property, a path with a NUL byte.
-	InvalidArgs           Code = "INVALID_ARGS"
-	UnknownTool           Code = "UNKNOWN_TOOL"
+	InvalidArgs Code = "INVALID_ARGS"
+	// UnknownTool reports a call of a tool that the agent does not have.
+	UnknownTool Code = "UNKNOWN_TOOL"
+	// AbortedBeforeDispatch reports a call that was cancelled before its tool
+	// began, so that it had no effect.
 	AbortedBeforeDispatch Code = "ABORTED_BEFORE_DISPATCH"
-	Aborted               Code = "ABORTED"
+	// Aborted reports a call that was cancelled on its way.
+	Aborted Code = "ABORTED"
 	// ToolDenied reports a call that a listener or an answerer refused.
 	ToolDenied Code = "TOOL_DENIED"
 	// ToolFailed reports a tool body that panicked or returned an error
@@ -64,43 +83,65 @@ const (
 
 // Escalation and approval codes.
 const (
-	ApprovalRejected    Code = "APPROVAL_REJECTED"
-	ApprovalCancelled   Code = "APPROVAL_CANCELLED"
+	// ApprovalRejected reports that somebody said no.
+	ApprovalRejected Code = "APPROVAL_REJECTED"
+	// ApprovalCancelled reports a question that was withdrawn before an answer.
+	ApprovalCancelled Code = "APPROVAL_CANCELLED"
+	// ApprovalUnavailable reports that nobody could answer.
 	ApprovalUnavailable Code = "APPROVAL_UNAVAILABLE"
 )
 
 // Image and attachment store codes.
 const (
-	InvalidImage          Code = "INVALID_IMAGE"
-	ImageTypeMismatch     Code = "IMAGE_TYPE_MISMATCH"
-	ImageTooLarge         Code = "IMAGE_TOO_LARGE"
-	ImageTooManyPixels    Code = "IMAGE_TOO_MANY_PIXELS"
-	ImageDimension        Code = "IMAGE_DIMENSION_TOO_LARGE"
-	UnsupportedImage      Code = "UNSUPPORTED_IMAGE_TYPE"
-	TooManyImages         Code = "TOO_MANY_IMAGES"
-	ImagesTooLarge        Code = "IMAGES_TOO_LARGE"
-	InvalidImageBase64    Code = "INVALID_IMAGE_BASE64"
-	InvalidAttachmentRef  Code = "INVALID_ATTACHMENT_REF"
-	AttachmentCorrupt     Code = "ATTACHMENT_CORRUPT"
+	// InvalidImage reports bytes that are no image, or a damaged one.
+	InvalidImage Code = "INVALID_IMAGE"
+	// ImageTypeMismatch reports an image of another type than it was declared.
+	ImageTypeMismatch Code = "IMAGE_TYPE_MISMATCH"
+	// ImageTooLarge, ImageTooManyPixels and ImageDimension report an image beyond
+	// the limits of its bytes, its pixels, or one of its sides.
+	ImageTooLarge      Code = "IMAGE_TOO_LARGE"
+	ImageTooManyPixels Code = "IMAGE_TOO_MANY_PIXELS"
+	ImageDimension     Code = "IMAGE_DIMENSION_TOO_LARGE"
+	// UnsupportedImage reports an image of a type that the store does not admit.
+	UnsupportedImage Code = "UNSUPPORTED_IMAGE_TYPE"
+	// TooManyImages and ImagesTooLarge report the images of one message together.
+	TooManyImages  Code = "TOO_MANY_IMAGES"
+	ImagesTooLarge Code = "IMAGES_TOO_LARGE"
+	// InvalidImageBase64 reports an image whose base64 cannot be decoded.
+	InvalidImageBase64 Code = "INVALID_IMAGE_BASE64"
+	// InvalidAttachmentRef reports a reference that no store can have given.
+	InvalidAttachmentRef Code = "INVALID_ATTACHMENT_REF"
+	// AttachmentCorrupt reports stored bytes that are not what was referred to.
+	AttachmentCorrupt Code = "ATTACHMENT_CORRUPT"
+	// AttachmentWriteFailed and AttachmentReadFailed report failures of the disk.
 	AttachmentWriteFailed Code = "ATTACHMENT_WRITE_FAILED"
-	AttachmentNotFound    Code = "ATTACHMENT_NOT_FOUND"
 	AttachmentReadFailed  Code = "ATTACHMENT_READ_FAILED"
+	// AttachmentNotFound reports a reference to what the store does not hold.
+	AttachmentNotFound Code = "ATTACHMENT_NOT_FOUND"
 	// ModelNoImages reports a model whose route does not declare image input.
 	ModelNoImages Code = "MODEL_NO_IMAGE_INPUT"
 )
 
 // Composition codes.
 const (
-	MissingService   Code = "SERVICE_MISSING"
+	// MissingService reports a plugin that needs a service nobody provides.
+	MissingService Code = "SERVICE_MISSING"
+	// DuplicateService reports a service that two plugins provide.
 	DuplicateService Code = "SERVICE_DUPLICATE"
 	// ServiceUnavailable reports a call on a service whose provider has left.
 	ServiceUnavailable Code = "SERVICE_UNAVAILABLE"
-	DuplicatePlugin    Code = "PLUGIN_DUPLICATE"
-	UnknownPlugin      Code = "PLUGIN_UNKNOWN"
-	PluginFailed       Code = "PLUGIN_FAILED"
-	PluginCycle        Code = "PLUGIN_CYCLE"
+	// DuplicatePlugin reports a name under which a plugin is mounted already.
+	DuplicatePlugin Code = "PLUGIN_DUPLICATE"
+	// UnknownPlugin reports a name under which no plugin is mounted.
+	UnknownPlugin Code = "PLUGIN_UNKNOWN"
+	// PluginFailed reports a plugin that could not start.
+	PluginFailed Code = "PLUGIN_FAILED"
+	// PluginCycle reports plugins that need each other's services.
+	PluginCycle Code = "PLUGIN_CYCLE"
 	// DuplicateName reports a second registration under one name.
-	DuplicateName  Code = "NAME_DUPLICATE"
+	DuplicateName Code = "NAME_DUPLICATE"
+	// ListenerFailed reports a listener of an event that panicked, or that
+	// returned an error where it could only observe.
 	ListenerFailed Code = "LISTENER_FAILED"
 	// Stopped reports work that was asked of a context after its stop.
 	Stopped Code = "CONTEXT_STOPPED"

@@ -50,7 +50,7 @@
 //
 // Only regular files are opened, and without waiting. Files in /proc are
 // regular to the kernel; those that everybody may read are read (with unknown
-// size, at most [maxUnsized] bytes), all others, which show memory, block or
+// size, at most 64 MiB), all others, which show memory, block or
 // have effects when read, are FS_NOT_REGULAR_FILE. No file of /proc, /sys and
 // their like is written.
 //
