@@ -178,9 +178,9 @@ func interlacedGIF(w, h int) []byte {
 // Claims cost no memory, and the largest pictures that are admitted no more than
 // four bytes a pixel beside the fixed costs of the result.
 func TestMemory(t *testing.T) {
-	const side = 3000
-	limits := attachment.Limits{MaxImagePixels: side * side, NormalizedImageMaxDimension: 512}
-	const fixed = 24 << 20 // stripes, tables, the result and its encoders
+	const side = 2000
+	limits := attachment.Limits{MaxImagePixels: side * side, NormalizedImageMaxDimension: 256}
+	const fixed = 10 << 20 // stripes, tables, the result and its encoders
 	frames := &bytes.Buffer{}
 	frames.WriteString("GIF89a\x08\x00\x08\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff")
 	one := []byte{0x2c, 0, 0, 0, 0, 8, 0, 8, 0, 0, 2, 7, 0x84, 0x8f, 0xa9, 0xcb, 0xed, 0x5d, 0x00, 0}
