@@ -121,6 +121,7 @@ type run struct {
 	keeper  *backup.Keeper
 	journal *journal // nil where a single provider call does the change
 	spares  []spare
+	made    map[string]bool // directories that a session made, in a rewind
 
 	receipts  []Receipt
 	recovered []Recovery

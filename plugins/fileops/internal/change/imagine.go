@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ type imagined struct {
 
 // state is what would be at a path.
 func (m *imagined) state(ctx context.Context, physical string) (State, error) {
-	if s, ok := m.at[physical]; ok {
+	if s, ok := m.known(physical); ok {
 		return s, nil
 	}
 	now, err := m.r.examine(ctx, m.onDisk(physical))
@@ -30,10 +31,25 @@ func (m *imagined) state(ctx context.Context, physical string) (State, error) {
 	return now.State, err
 }
 
+// known is what would be at a path, where that is not what is on the disk.
+func (m *imagined) known(physical string) (State, bool) {
+	if s, ok := m.at[physical]; ok {
+		return s, true
+	}
+	for dir := path.Dir(physical); dir != path.Dir(dir); dir = path.Dir(dir) {
+		if s, ok := m.at[dir]; ok {
+			return State{Type: isAbsent}, s.Type != isDir // what was below it has gone with it
+		}
+	}
+	return State{}, false
+}
+
 // onDisk is where a path of the imagined tree is now.
 func (m *imagined) onDisk(physical string) string {
 	for _, mv := range slices.Backward(m.moves) {
-		if below, ok := strings.CutPrefix(physical, mv.To+"/"); ok {
+		if physical == mv.To {
+			physical = mv.From
+		} else if below, ok := strings.CutPrefix(physical, mv.To+"/"); ok {
 			physical = mv.From + "/" + below
 		}
 	}
@@ -47,13 +63,16 @@ func (m *imagined) undo(ctx context.Context, rec Record, force bool) (bool, erro
 	if err != nil {
 		return true, err
 	}
-	if rec.From == "" && now.same(rec.Before) {
+	if now.Type == isDir && rec.From == "" && rec.After.Type == isAbsent && m.leftover(ctx, rec.Path) {
+		now = State{Type: isAbsent}
+	}
+	if rec.From == "" && now.equal(rec.Before) {
 		return false, nil
 	}
 	if err := m.restorable(ctx, rec); err != nil {
 		return true, err
 	}
-	if !now.same(rec.After) && !m.touchedBelow(rec) {
+	if !now.equal(rec.After) && !m.touchedBelow(rec) {
 		if !force {
 			return true, errConflict
 		}
@@ -66,16 +85,38 @@ func (m *imagined) undo(ctx context.Context, rec Record, force bool) (bool, erro
 		if err != nil {
 			return true, err
 		}
-		if source.Type != isAbsent {
+		if source.Type != isAbsent && !(source.Type == isDir && m.leftover(ctx, rec.From)) {
 			return true, fmt.Errorf("there is something at %s, where it came from", m.r.rel(rec.From))
 		}
-		m.at[rec.From] = now
+		m.put(ctx, rec.From, now)
 		if now.Type == isDir {
 			m.moveBelow(rec)
 		}
 	}
-	m.at[rec.Path] = rec.Before
+	m.put(ctx, rec.Path, rec.Before)
 	return true, nil
+}
+
+// put imagines a state at a path, and the directories above it that it needs.
+func (m *imagined) put(ctx context.Context, physical string, s State) {
+	m.at[physical] = s
+	if s.Type == isAbsent {
+		return
+	}
+	for dir := path.Dir(physical); dir != path.Dir(dir); dir = path.Dir(dir) {
+		there, ok := m.known(dir)
+		if !ok {
+			now, err := m.r.glance(ctx, m.onDisk(dir), false)
+			if err != nil {
+				return
+			}
+			there = now.State
+		}
+		if there.Type != isAbsent {
+			return
+		}
+		m.at[dir] = State{Type: isDir}
+	}
 }
 
 // touchedBelow reports whether what would be below a copied directory by then

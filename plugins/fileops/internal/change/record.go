@@ -57,6 +57,12 @@ func (s State) same(o State) bool {
 	return true
 }
 
+// equal reports whether two states are the same content and, where both know
+// it, the same mode.
+func (s State) equal(o State) bool {
+	return s.same(o) && (s.Type != isFile || s.Mode == 0 || o.Mode == 0 || s.Mode == o.Mode)
+}
+
 // Record is what is needed to take one change back. Paths are absolute and
 // physical, with "/".
 type Record struct {

@@ -87,6 +87,12 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 	if err != nil {
 		return report, err
 	}
+	r.made = map[string]bool{}
+	for _, l := range logged {
+		for _, dir := range l.Undo.Made {
+			r.made[dir] = true
+		}
+	}
 	report.Changes = r.planRewind(ctx, logged, o)
 	for _, c := range report.Changes {
 		if c.Problem != "" {
@@ -150,7 +156,7 @@ func receiptsOf(events iter.Seq2[session.Event, error]) ([]logged, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(l logged) bool {
-		return back[l.Receipt.ReceiptID] || l.Undo.Path == "" || l.Undo.From == "" && l.Undo.Before.same(l.Undo.After)
+		return back[l.Receipt.ReceiptID] || l.Undo.Path == "" || l.Undo.From == "" && l.Undo.Before.equal(l.Undo.After)
 	}), nil
 }
 
@@ -209,7 +215,7 @@ func (c *RewindChange) join(l logged) {
 			c.Turns = append(c.Turns, n)
 		}
 	}
-	if !c.rec.Before.same(l.Undo.After) && c.Problem == "" {
+	if !c.rec.Before.equal(l.Undo.After) && c.Problem == "" {
 		c.Problem = "somebody else changed it between two changes of the session"
 	}
 	c.rec.Before = l.Undo.Before
@@ -281,11 +287,17 @@ func (r *run) takeOne(ctx context.Context, rec Record, force bool) error {
 	if rec.From != "" {
 		return r.takeMove(ctx, rec, now, force)
 	}
-	if now.same(rec.Before) {
+	leftover := now.Type == isDir && rec.After.Type == isAbsent && r.leftover(ctx, rec.Path)
+	if now.equal(rec.Before) || leftover && rec.Before.Type == isAbsent {
 		r.unmake(ctx, rec.Made)
 		return nil
 	}
-	if !r.matches(ctx, now, rec.After) && !force {
+	if leftover {
+		if now, err = r.makeWay(ctx, rec.Path, now); err != nil {
+			return err
+		}
+	}
+	if !r.asLeft(ctx, now, rec.After) && !force {
 		return errConflict
 	}
 	know := r.knowing(ctx, rec, r.call.Session().ID())
@@ -392,7 +404,12 @@ func (r *run) takeMove(ctx context.Context, rec Record, now spot, force bool) er
 	if err != nil {
 		return err
 	}
-	if source.Type != isAbsent || now.Type == isAbsent || !r.matches(ctx, now, rec.After) && !force {
+	if source.Type == isDir && r.leftover(ctx, rec.From) {
+		if source, err = r.makeWay(ctx, rec.From, source); err != nil {
+			return err
+		}
+	}
+	if source.Type != isAbsent || now.Type == isAbsent || !r.asLeft(ctx, now, rec.After) && !force {
 		return errConflict
 	}
 	know := r.knowing(ctx, rec, r.call.Session().ID())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/harness/vfs"
 	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
 )
 
@@ -79,6 +81,74 @@ var session1 = [][]operationCase{
 			{"operation":"write_file","path":"e/old.txt","config":{"content":"x","force_overwrite":true}},
 			{"operation":"delete_file","path":"nothing"}]}`},
 	},
+}
+
+// sessionOver makes each path several things in turn, which a rewind meets in
+// the way of each other.
+var sessionOver = [][]operationCase{
+	{
+		op("delete_file", `{"file_path":"p.json"}`),
+		op("write_file", `{"file_path":"p.json","content":"{\"a\":1}"}`), // as it was, with another mode
+		op("move_file", `{"source_path":"d","destination_path":"m/n"}`),
+		op("write_file", `{"file_path":"d/x.txt","content":"where d was\n"}`),
+		op("delete_file", `{"file_path":"b.txt"}`),
+		op("write_file", `{"file_path":"b.txt/in/f.txt","content":"where b.txt was\n"}`),
+	},
+	{
+		op("move_file", `{"source_path":"a.txt","destination_path":"k"}`),
+		op("write_file", `{"file_path":"a.txt/f","content":"where a.txt was\n"}`),
+		op("copy_file", `{"source_path":"d","destination_path":"copy","recursive":true}`),
+	},
+	{
+		op("move_file", `{"source_path":"m","destination_path":"m2"}`),
+		op("write_file", `{"file_path":"m2/n/sub/y.txt","content":"new y\n","force_overwrite":true}`),
+	},
+}
+
+// TestRewindOver proves that a rewind finds its way where directories have come
+// into the place of what it brings back, also twice in a row, there and back,
+// and that a mode comes back alone.
+func TestRewindOver(t *testing.T) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) {
+			w := newWorld(t, provider, start)
+			if _, err := vfs.WriteBytes(t.Context(), w.fs, w.target("p.json"), []byte(`{"a":1}`), vfs.Attr{Mode: 0o600, SetMode: true}, vfs.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			_, s := inSession(t, w.root)
+			states := turns(t, w, s, sessionOver...)
+			e := w.engine(Config{})
+			for _, to := range []int{2, 0, 0, 3} {
+				report, err := e.Rewind(t.Context(), w.fs, s, RewindOptions{ToTurn: to})
+				if err != nil {
+					t.Fatalf("to %d: %v %+v", to, err, report.Changes)
+				}
+				got, _ := w.state()
+				if diff := cmp.Diff(states[to], withoutDirs(got)); diff != "" {
+					t.Fatalf("to %d (-want +got):\n%s", to, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestRewindMindsModes proves that a file whose mode somebody has changed since
+// counts as changed by them.
+func TestRewindMindsModes(t *testing.T) {
+	w := newWorld(t, "fslocal", start)
+	_, s := inSession(t, w.root)
+	turns(t, w, s, []operationCase{op("edit_file", `{"file_path":"a.txt","replacements":[{"old_content":"alpha","new_content":"A"}]}`)})
+	if err := os.Chmod(w.root+"/a.txt", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e := w.engine(Config{})
+	report, err := e.Rewind(t.Context(), w.fs, s, RewindOptions{})
+	if err == nil || report.Problems != 1 || w.get("a.txt") != "A\nbeta\n" {
+		t.Errorf("%v, %+v, %q", err, report, w.get("a.txt"))
+	}
+	if _, err := e.Rewind(t.Context(), w.fs, s, RewindOptions{Force: true}); err != nil || w.get("a.txt") != "alpha\nbeta\n" {
+		t.Errorf("forced: %v, %q", err, w.get("a.txt"))
+	}
 }
 
 func TestRewind(t *testing.T) {

@@ -28,7 +28,7 @@ func (r *run) undo(ctx context.Context, rec Record, force bool) error {
 	if rec.From != "" {
 		return r.undoMove(ctx, rec, now, force)
 	}
-	if !now.same(rec.Before) {
+	if !now.equal(rec.Before) {
 		// Between its two renames a directory that is replaced is nowhere but
 		// aside.
 		between := rec.Aside != "" && now.Type == isAbsent
