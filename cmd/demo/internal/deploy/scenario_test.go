@@ -17,7 +17,7 @@ func leakTest(m *testing.M) { goleak.VerifyTestMain(m) }
 // areas are the scenario files there are. A file that is not here fails the
 // test, so that none is passed over.
 var areas = []string{
-	"edit", "extra-edit", "extra-fileops-answers", "extra-fileops-change", "extra-fileops-read", "extra-image", "extra-mixed", "extra-policy", "extra-prompt", "extra-read", "extra-sandbox", "extra-write",
+	"edit", "extra-edit", "extra-fileops-answers", "extra-fileops-change", "extra-fileops-edge", "extra-fileops-read", "extra-image", "extra-mixed", "extra-policy", "extra-prompt", "extra-read", "extra-sandbox", "extra-write",
 	"fileops", "image", "prompt", "read", "sandbox", "write",
 }
 
