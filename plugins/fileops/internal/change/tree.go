@@ -111,8 +111,13 @@ func (r *run) copyEntry(ctx context.Context, c child, to string, keepBackups boo
 	return 0, fault.New(fault.NotAFile, "source_path", fmt.Sprintf("\"%s\" is neither file, directory nor symlink and cannot be copied", vfs.DisplayName(c.t.Path)))
 }
 
-// removeTree removes a directory with all it holds, never through a symlink.
+// removeTree removes a directory with all it holds, never through a symlink. It
+// is for copies and for what was put aside: that an owner may not write to a
+// directory there protects nothing.
 func (r *run) removeTree(ctx context.Context, dir vfs.Target) error {
+	if info, err := r.fs.Lstat(ctx, dir); err == nil && info.Mode != 0 && info.Mode&0o700 != 0o700 {
+		_ = r.setDirAttr(ctx, dir, vfs.Attr{Mode: info.Mode | 0o700, SetMode: true}) // the removal tells
+	}
 	entries, err := r.children(ctx, dir)
 	if err != nil {
 		return err
