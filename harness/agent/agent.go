@@ -123,8 +123,7 @@ func (a *Agent) queue(ctx context.Context, target session.InboxTarget, content [
 		return errs.New(errs.InvalidArgs, "a message needs content")
 	}
 	m := llm.Message{Role: llm.User, Content: content, Source: llm.Source{Kind: llm.FromUser}, ID: a.session.NewID()}
-	splice := session.InboxSpliced{Target: target, Start: len(a.session.Inbox(target)), Inserted: []llm.Message{m}}
-	if _, err := a.session.Append(splice.Event()); err != nil {
+	if err := a.session.Enqueue(target, m); err != nil {
 		return err
 	}
 	return a.session.Checkpoint(ctx)

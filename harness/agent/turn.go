@@ -40,7 +40,7 @@ type turn struct {
 
 // run makes steps until there is nothing more to say, and returns why.
 func (t *turn) run(ctx context.Context) (session.EndReason, error) {
-	claimed, err := t.claim(session.NextTurn, 1)
+	claimed, err := t.session.Dequeue(session.NextTurn, 1)
 	if err != nil {
 		return failure(ctx, err), err
 	}
@@ -48,7 +48,7 @@ func (t *turn) run(ctx context.Context) (session.EndReason, error) {
 		if t.step == t.cfg.MaxSteps {
 			return session.EndReason{Kind: session.EndMaxSteps}, nil
 		}
-		steering, err := t.claim(session.NextStep, -1)
+		steering, err := t.session.Dequeue(session.NextStep, -1)
 		if err != nil {
 			return failure(ctx, err), err
 		}
@@ -67,20 +67,6 @@ func (t *turn) run(ctx context.Context) (session.EndReason, error) {
 		}
 		return session.EndReason{Kind: session.EndCompleted}, nil
 	}
-}
-
-// claim takes messages out of a queue: the first few, or all for a negative
-// number.
-func (t *turn) claim(target session.InboxTarget, most int) ([]llm.Message, error) {
-	waiting := t.session.Inbox(target)
-	if most >= 0 && len(waiting) > most {
-		waiting = waiting[:most]
-	}
-	if len(waiting) == 0 {
-		return nil, nil
-	}
-	_, err := t.append(session.InboxSpliced{Target: target, RemovedCount: len(waiting)}.Event())
-	return waiting, err
 }
 
 // makeStep makes one request and runs the tool calls of its answer. more tells

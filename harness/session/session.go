@@ -157,12 +157,23 @@ func (s *Session) Append(events ...Event) ([]Event, error) {
 
 func (s *Session) append(events []Event, keepTime bool) ([]Event, error) {
 	out := slices.Clone(events)
-	bodies := make([]any, len(out))
-	for i := range out {
-		if err := s.check(&out[i]); err != nil {
+	bodies, err := s.acceptAll(out)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	return s.commit(out, bodies, keepTime)
+}
+
+// acceptAll validates events, puts each on one line, and returns what their
+// data hold.
+func (s *Session) acceptAll(events []Event) ([]any, error) {
+	bodies := make([]any, len(events))
+	for i := range events {
+		if err := s.check(&events[i]); err != nil {
 			return nil, err
 		}
-		body, err := accept(out[i], s.config.KnownTypes)
+		body, err := accept(events[i], s.config.KnownTypes)
 		if err != nil {
 			if errs.CodeOf(err) == "" {
 				err = errs.Wrap(InvalidEvent, "the event cannot be appended: "+err.Error(), err)
@@ -171,8 +182,12 @@ func (s *Session) append(events []Event, keepTime bool) ([]Event, error) {
 		}
 		bodies[i] = body
 	}
+	return bodies, nil
+}
 
-	s.mu.Lock()
+// commit numbers accepted events, adds them to the log and the folds, and
+// tells the subscribers. s.mu is held and is given up.
+func (s *Session) commit(out []Event, bodies []any, keepTime bool) ([]Event, error) {
 	if err := s.usable(); err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -360,11 +375,6 @@ func (s *Session) OpenTurn() int { return view(s, (*State).OpenTurn) }
 
 // OpenStep returns the number of the open step, or 0.
 func (s *Session) OpenStep() int { return view(s, (*State).OpenStep) }
-
-// Inbox returns the messages waiting in a queue, in order.
-func (s *Session) Inbox(target InboxTarget) []llm.Message {
-	return view(s, func(st *State) []llm.Message { return st.Inbox(target) })
-}
 
 // Observations returns what the session knows of files; see
 // [State.Observations].
