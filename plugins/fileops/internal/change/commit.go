@@ -137,7 +137,7 @@ func (r *run) ask(ctx context.Context, p *place, req approval.Request) error {
 		req.ToolName, req.CallID, req.Arguments = r.call.Name, r.call.ID, r.call.Arguments
 	}
 	outcome, err := asker.Request(ctx, r.call, req)
-	return denied(outcome, req.Reason, err)
+	return denied(outcome, fmt.Sprintf("%s %s", r.op, p.show), err)
 }
 
 func denied(o approval.Outcome, what string, cause error) error {
