@@ -131,8 +131,9 @@ func (w *watcher) observed(ctx context.Context, o vfs.Observation) error {
 		return err
 	}
 	if now.same(p.before) {
+		// The receipt says that there is nothing to take back.
 		p.r.discard(ctx, p.kept, p.root)
-		return nil
+		p.kept, p.before.BackupID, p.before.BackupDir = nil, "", ""
 	}
 	rec := Record{Path: p.physical, Made: p.made, Before: p.before, After: now.State}
 	out := Receipt{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"iter"
 	"path"
 	"slices"
 
@@ -52,6 +51,7 @@ type RewindChange struct {
 	Receipt *Receipt `json:"receipt,omitempty"`
 
 	rec Record
+	hop int
 }
 
 // RewindReport tells of a rewind.
@@ -83,7 +83,7 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 		return report, err
 	}
 	report.Recovered = r.recovered
-	logged, err := receiptsOf(s.Events())
+	past, logged, err := timelineOf(s.Events(), s.LastTurn())
 	if err != nil {
 		return report, err
 	}
@@ -93,7 +93,8 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 			r.made[dir] = true
 		}
 	}
-	report.Changes = r.planRewind(ctx, logged, o)
+	back := past.backTo(o.ToTurn)
+	report.Changes = r.planRewind(ctx, back, o)
 	for _, c := range report.Changes {
 		if c.Problem != "" {
 			report.Problems++
@@ -105,74 +106,22 @@ func (e *Engine) Rewind(ctx context.Context, fs vfs.FileSystem, s *session.Sessi
 	if report.Problems > 0 && !o.Force {
 		return report, fault.New(fault.HashMismatch, "", fmt.Sprintf("%s cannot be taken back; nothing was changed", count(report.Problems, "change")))
 	}
-	return report, r.carryOut(ctx, &report, o.Force)
+	return report, r.carryOut(ctx, &report, back, o.Force)
 }
 
-// logged is one change in a log.
-type logged struct {
-	Logged
-	turn int
-}
-
-// turns is the turn of the change; none for what a rewind did.
-func (l logged) turns() []int {
-	if l.Receipt.Operation == rewindOp {
-		return []int{}
-	}
-	return []int{l.turn}
-}
-
-// receiptsOf reads the receipts of a log, oldest first, without those that
-// were taken back at once. A change between two turns counts as of the next.
-func receiptsOf(events iter.Seq2[session.Event, error]) ([]logged, error) {
-	var all []logged
-	back := map[string]bool{}
-	turn, open := 0, false
-	for e, err := range events {
-		if err != nil {
-			return nil, err
-		}
-		switch e.Type {
-		case session.TypeTurnStart:
-			turn, open = turn+1, true
-		case session.TypeTurnEnd:
-			open = false
-		case TypeRolledBack:
-			var b RolledBack
-			if e.Decode(&b) == nil {
-				for _, id := range b.ReceiptIDs {
-					back[id] = true
-				}
-			}
-		case TypeReceipt:
-			l := logged{turn: turn}
-			if !open {
-				l.turn++
-			}
-			if err := e.Decode(&l.Logged); err != nil {
-				return nil, fmt.Errorf("receipt in event %d: %w", e.Seq, err)
-			}
-			all = append(all, l)
-		}
-	}
-	return slices.DeleteFunc(all, func(l logged) bool {
-		return back[l.Receipt.ReceiptID] || l.Undo.Path == "" || l.Undo.From == "" && l.Undo.Before.equal(l.Undo.After)
-	}), nil
-}
-
-// planRewind says what has to be done, newest change first. Changes of one
-// path that follow each other become one.
-func (r *run) planRewind(ctx context.Context, all []logged, o RewindOptions) []RewindChange {
+// planRewind says what has to be done to take changes back in their order.
+// Changes of one path that follow each other in a hop become one.
+func (r *run) planRewind(ctx context.Context, back []hop, o RewindOptions) []RewindChange {
 	plan := []RewindChange{}
-	for _, l := range slices.Backward(all) {
-		if l.turn <= o.ToTurn {
-			continue
+	for n, h := range back {
+		first := len(plan)
+		for _, l := range h.changes {
+			if i := joinable(plan[first:], l.Undo); i >= 0 {
+				plan[first+i].join(l)
+				continue
+			}
+			plan = append(plan, RewindChange{ReceiptIDs: []string{l.Receipt.ReceiptID}, Turns: l.turns(), rec: l.Undo, hop: n})
 		}
-		if i := joinable(plan, l.Undo); i >= 0 {
-			plan[i].join(l)
-			continue
-		}
-		plan = append(plan, RewindChange{ReceiptIDs: []string{l.Receipt.ReceiptID}, Turns: l.turns(), rec: l.Undo})
 	}
 	now := &imagined{r: r, at: map[string]State{}}
 	needed := plan[:0]
@@ -237,7 +186,7 @@ func (c *RewindChange) describe(r *run) {
 
 // carryOut makes the planned changes, with a journal: a rewind that is killed
 // is taken back as a whole.
-func (r *run) carryOut(ctx context.Context, report *RewindReport, force bool) error {
+func (r *run) carryOut(ctx context.Context, report *RewindReport, back []hop, force bool) error {
 	if len(report.Changes) == 0 {
 		return nil
 	}
@@ -274,6 +223,11 @@ func (r *run) carryOut(ctx context.Context, report *RewindReport, force bool) er
 			continue
 		}
 		c.Done, c.Problem = true, ""
+		if last := i == len(report.Changes)-1 || report.Changes[i+1].hop != c.hop; last && report.Problems == 0 {
+			if err := r.logRewound(back[c.hop]); err != nil {
+				r.remark(err)
+			}
+		}
 	}
 	return r.complete(ctx)
 }

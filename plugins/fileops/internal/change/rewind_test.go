@@ -118,7 +118,7 @@ func TestRewindOver(t *testing.T) {
 			_, s := inSession(t, w.root)
 			states := turns(t, w, s, sessionOver...)
 			e := w.engine(Config{})
-			for _, to := range []int{2, 0, 0, 3} {
+			for _, to := range []int{2, 0, 0, 3, 3, 1, 2, 0, 1, 3, 0, 3, 0, 2} {
 				report, err := e.Rewind(t.Context(), w.fs, s, RewindOptions{ToTurn: to})
 				if err != nil {
 					t.Fatalf("to %d: %v %+v", to, err, report.Changes)
