@@ -99,6 +99,11 @@ func (m *imagined) undo(ctx context.Context, rec Record, force bool) (bool, erro
 
 // put imagines a state at a path, and the directories above it that it needs.
 func (m *imagined) put(ctx context.Context, physical string, s State) {
+	for p := range m.at {
+		if strings.HasPrefix(p, physical+"/") {
+			delete(m.at, p) // of what was there until now
+		}
+	}
 	m.at[physical] = s
 	if s.Type == isAbsent {
 		return

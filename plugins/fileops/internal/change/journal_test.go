@@ -12,6 +12,7 @@ import (
 
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/plug"
+	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 	. "github.com/bridle-go/bridle/plugins/fileops/internal/change"
@@ -103,5 +104,45 @@ func TestRecoveryIsTold(t *testing.T) {
 			t.Errorf("its own call: %v (-want +got):\n%s", mine, diff)
 		}
 		must(t, scope.Close())
+	}
+}
+
+// TestRecoveryStrikesReceiptsOut proves that changes which a session has in its
+// log, and whose journal was undone when it was found, do not count any more: a
+// rewind has nothing to take back, and nothing in its way.
+func TestRecoveryStrikesReceiptsOut(t *testing.T) {
+	host, err := os.Hostname()
+	must(t, err)
+	const id = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	w := newWorld(t, "memfs", tree{"made": "hi\n"})
+	call, s := inSession(t, w.root)
+	undo := fmt.Sprintf(`{"path":"%s/made","before":{"type":"absent"},"after":{"type":"file","sha256":"98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"}}`, w.root)
+	w.put(tree{backup.Folder + "/journal-" + id + ".json": fmt.Sprintf(`{"version":1,"id":"%s","operation":"rewind","session":%q,
+		"owner":{"pid":2147483646,"host":%q},"created":"2026-01-02T03:04:05Z","records":[%s]}`, id, s.ID(), host, undo)})
+	for _, r := range []string{
+		fmt.Sprintf(`{"journal":%q,"entry":1,"receipt":{"receipt_id":"r1","operation":"rewind"},"undo":%s}`, id, undo),
+		fmt.Sprintf(`{"journal":%q,"entry":2,"receipt":{"receipt_id":"r2","operation":"rewind"},"undo":{}}`, id),
+	} {
+		_, err := s.Append(session.Event{Type: TypeReceipt, Data: []byte(r), Ignorable: true})
+		must(t, err)
+	}
+	e := w.engine(Config{})
+	if found, err := e.Recover(t.Context(), w.fs, call); err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	var back []string
+	for ev, err := range s.Events() {
+		must(t, err)
+		if ev.Type == TypeRolledBack {
+			var b RolledBack
+			must(t, ev.Decode(&b))
+			back = append(back, b.ReceiptIDs...)
+		}
+	}
+	if diff := cmp.Diff([]string{"r1"}, back); diff != "" {
+		t.Errorf("struck out (-want +got):\n%s", diff)
+	}
+	if report, err := e.Rewind(t.Context(), w.fs, s, RewindOptions{}); err != nil || len(report.Changes) > 0 {
+		t.Errorf("%v %+v", err, report)
 	}
 }

@@ -163,6 +163,10 @@ type Logged struct {
 	CallID  string  `json:"callId,omitempty"`
 	Receipt Receipt `json:"receipt"`
 	Undo    Record  `json:"undo"`
+	// Journal and Entry say where a journal has the change: the journal's id, and
+	// the number of the entry from 1.
+	Journal string `json:"journal,omitempty"`
+	Entry   int    `json:"entry,omitempty"`
 }
 
 // TypeReceipt is the type of the event that logs a receipt. It is ignorable.
@@ -198,7 +202,11 @@ func (r *run) log(rec Receipt) error {
 	if s == nil {
 		return nil
 	}
-	e, err := Logged{CallID: r.call.ID, Receipt: rec, Undo: rec.record}.Event()
+	l := Logged{CallID: r.call.ID, Receipt: rec, Undo: rec.record, Entry: rec.entry}
+	if r.journal != nil {
+		l.Journal = r.journal.doc.ID
+	}
+	e, err := l.Event()
 	if err == nil {
 		_, err = s.Append(e)
 	}

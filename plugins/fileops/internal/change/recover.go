@@ -170,14 +170,17 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 			r.root = r.base
 		}
 		r.journal = j
-		finished := r.takeBack(ctx, j, func(_ int, u Record, err error) {
+		undone := map[int]bool{}
+		finished := r.takeBack(ctx, j, func(entry int, u Record, err error) {
 			if err != nil {
 				rec.Problems = append(rec.Problems, err.Error())
 				return
 			}
+			undone[entry] = true
 			rec.Undone = append(rec.Undone, r.rel(u.Path))
 		})
 		r.journal = nil
+		r.logUndone(j.doc.ID, undone)
 		if !finished {
 			r.logRecovery(*rec)
 			return rec, nil
@@ -272,6 +275,26 @@ func (j *journal) keepAside(aside string) {
 		}
 	}
 	j.doc.Scratch = kept
+}
+
+// logUndone tells which changes that a session has in its log were taken back
+// when their journal was finished. Only the session itself can tell.
+func (r *run) logUndone(journal string, entries map[int]bool) {
+	s := r.call.Session()
+	if s == nil || len(entries) == 0 {
+		return
+	}
+	var ids []string
+	for e, err := range s.Events() {
+		if err != nil {
+			return // the log cannot be read, and says so itself
+		}
+		var l Logged
+		if e.Type == TypeReceipt && e.Decode(&l) == nil && l.Journal == journal && entries[l.Entry] {
+			ids = append(ids, l.Receipt.ReceiptID)
+		}
+	}
+	r.logRolledBack(ids)
 }
 
 func (r *run) logRecovery(rec Recovery) {

@@ -87,10 +87,13 @@ var session1 = [][]operationCase{
 // the way of each other.
 var sessionOver = [][]operationCase{
 	{
+		op("edit_file", `{"file_path":"d/x.txt","replacements":[{"old_content":"x","new_content":"X"}]}`),
 		op("delete_file", `{"file_path":"p.json"}`),
 		op("write_file", `{"file_path":"p.json","content":"{\"a\":1}"}`), // as it was, with another mode
 		op("move_file", `{"source_path":"d","destination_path":"m/n"}`),
 		op("write_file", `{"file_path":"d/x.txt","content":"where d was\n"}`),
+		op("delete_file", `{"file_path":"d/x.txt"}`),
+		op("write_file", `{"file_path":"d/x.txt","content":"and again\n"}`),
 		op("delete_file", `{"file_path":"b.txt"}`),
 		op("write_file", `{"file_path":"b.txt/in/f.txt","content":"where b.txt was\n"}`),
 	},
