@@ -27,8 +27,11 @@ func (e Event) LogOnly() bool {
 	return false
 }
 
+// withoutHyphens is made once, since every event of a log is asked about.
+var withoutHyphens = strings.NewReplacer("-", "", "_", "")
+
 func isLogOnly(word string) bool {
-	return strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(word), "logOnly")
+	return strings.EqualFold(withoutHyphens.Replace(word), "logOnly")
 }
 
 // accept reports why a log cannot hold the event: an unknown type that is

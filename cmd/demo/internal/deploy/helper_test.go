@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -20,6 +21,23 @@ func compose(t *testing.T, plugins ...plug.Plugin) *harness.Deployment {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// memDir is a directory that is removed after the test: in memory where there
+// is such a place. What a test proves without an outage of the machine needs
+// no disk, and syncing one takes most of the time.
+func memDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "deploy-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // registryPlugin is a model registry and nothing else.

@@ -33,14 +33,14 @@ func TestManySessionsAtOnce(t *testing.T) {
 		n = 100
 	}
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	workspace := t.TempDir()
+	workspace := memDir(t)
 	for i := range n {
 		if err := os.WriteFile(fmt.Sprintf("%s/%d.txt", workspace, i), []byte("teh end\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	d := compose(t, append(deploy.Plugins(deploy.Default(workspace)), registryPlugin())...)
-	store := session.NewFileStore(t.TempDir(), session.Config{MayRetry: d.Tools().MayRetry})
+	store := session.NewFileStore(memDir(t), session.Config{MayRetry: d.Tools().MayRetry})
 
 	// All wait for one another in their first answer, so that all do run at once.
 	hold := make(chan struct{})

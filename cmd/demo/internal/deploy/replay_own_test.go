@@ -211,7 +211,7 @@ func (act act) play(ctx context.Context, a *agent.Agent, answer *func(context.Co
 // recordActs returns the folder of a recording.
 func recordActs(t *testing.T, acts []act) string {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "recording")
+	folder := filepath.Join(memDir(t), "recording")
 	if err := replay.Record(t.Context(), folder, perform(acts)); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestCrashedLogsReplay(t *testing.T) {
 // storeOf is a store with a log in it.
 func storeOf(t *testing.T, log *session.Log) *session.FileStore {
 	t.Helper()
-	dir := t.TempDir()
+	dir := memDir(t)
 	if err := os.WriteFile(filepath.Join(dir, log.Header.ID+".jsonl"), encoded(t, log), 0o600); err != nil {
 		t.Fatal(err)
 	}

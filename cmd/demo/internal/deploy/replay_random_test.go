@@ -79,7 +79,7 @@ func drawAct(t *rapid.T, n int) act {
 // steers it: the log opens again with nothing to repair, its messages are what
 // a provider takes, and it replays byte for byte, and in meaning.
 func TestRandomSessionsReplay(t *testing.T) {
-	dir := t.TempDir()
+	dir := memDir(t)
 	sessions := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		var acts []act

@@ -22,7 +22,7 @@ type place struct {
 
 func newPlace(t *testing.T, files map[string]string) place {
 	t.Helper()
-	p := place{workspace: t.TempDir(), sessions: filepath.Join(t.TempDir(), "sessions")}
+	p := place{workspace: memDir(t), sessions: filepath.Join(memDir(t), "sessions")}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(p.workspace, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

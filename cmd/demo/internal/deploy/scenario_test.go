@@ -34,6 +34,7 @@ func TestScenarios(t *testing.T) {
 	if !slices.Equal(found, areas) {
 		t.Fatalf("the scenario files are %q, want %q", found, areas)
 	}
+	memory := memDir(t)
 	for i, file := range files {
 		all, err := scenario.ReadFile(file)
 		if err != nil || len(all) == 0 {
@@ -41,7 +42,12 @@ func TestScenarios(t *testing.T) {
 		}
 		for _, s := range all {
 			t.Run(areas[i]+"/"+s.Name, func(t *testing.T) {
-				out := scenario.Run(t.Context(), s, deploy.Scenario, scenario.Config{})
+				t.Parallel() // each has folders and a deployment of its own
+				config := scenario.Config{}
+				if s.Compose.Sandbox == nil { // a sandboxed one needs a place that is not temporary
+					config.Dir = memory
+				}
+				out := scenario.Run(t.Context(), s, deploy.Scenario, config)
 				for _, d := range out.Differences {
 					t.Error(d)
 				}

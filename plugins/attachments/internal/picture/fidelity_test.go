@@ -88,6 +88,7 @@ func TestFidelity(t *testing.T) {
 		}
 		for kind, data := range files {
 			t.Run(c.name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
 				n := normalize(t, data, "", limits)
 				if n.MediaType != c.want {
 					t.Errorf("stored as %s, want %s", n.MediaType, c.want)
@@ -113,11 +114,15 @@ func TestFidelity(t *testing.T) {
 
 // exactResize is Lanczos in floating point, alpha multiplied in, rounded once.
 func exactResize(m *image.NRGBA, w, h int) *image.NRGBA {
-	weights := func(src, dst int) [][]float64 {
-		out := make([][]float64, dst)
+	// The weights of a destination are those of the sources from first on.
+	type window struct {
+		first   int
+		weights []float64
+	}
+	weights := func(src, dst int) []window {
+		out := make([]window, dst)
 		ratio := float64(src) / float64(dst)
 		for i := range out {
-			out[i] = make([]float64, src)
 			sum := 0.0
 			for j := range src {
 				x := (float64(j) - (float64(i)+0.5)*ratio + 0.5) / max(ratio, 1)
@@ -126,12 +131,15 @@ func exactResize(m *image.NRGBA, w, h int) *image.NRGBA {
 					if x != 0 {
 						v = 3 * math.Sin(math.Pi*x) * math.Sin(math.Pi*x/3) / (math.Pi * math.Pi * x * x)
 					}
-					out[i][j] = v
+					if out[i].weights == nil {
+						out[i].first = j
+					}
+					out[i].weights = append(out[i].weights, v)
 					sum += v
 				}
 			}
-			for j := range out[i] {
-				out[i][j] /= sum
+			for j := range out[i].weights {
+				out[i].weights[j] /= sum
 			}
 		}
 		return out
@@ -142,11 +150,8 @@ func exactResize(m *image.NRGBA, w, h int) *image.NRGBA {
 	for y := range sh {
 		for x := range w {
 			var s [4]float64
-			for j, k := range wx[x] {
-				if k == 0 {
-					continue
-				}
-				p := m.Pix[4*(y*sw+j):]
+			for j, k := range wx[x].weights {
+				p := m.Pix[4*(y*sw+wx[x].first+j):]
 				a := float64(p[3]) / 255
 				for c := range 3 {
 					s[c] += k * a * float64(p[c])
@@ -160,9 +165,9 @@ func exactResize(m *image.NRGBA, w, h int) *image.NRGBA {
 	for y := range h {
 		for x := range w {
 			var s [4]float64
-			for j, k := range wy[y] {
+			for j, k := range wy[y].weights {
 				for c := range s {
-					s[c] += k * mid[j*w+x][c]
+					s[c] += k * mid[(wy[y].first+j)*w+x][c]
 				}
 			}
 			p := out.Pix[4*(y*w+x):]

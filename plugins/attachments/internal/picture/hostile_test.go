@@ -71,6 +71,7 @@ func attempt(t testing.TB, data []byte, limits attachment.Limits) (Normalized, e
 func TestTruncation(t *testing.T) {
 	for name, data := range small(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			whole := normalize(t, data, "", attachment.Limits{})
 			for n := range len(data) {
 				got, err := attempt(t, data[:n], attachment.Limits{})
@@ -89,6 +90,7 @@ func TestTruncation(t *testing.T) {
 func TestFlippedBits(t *testing.T) {
 	for name, data := range small(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			whole := normalize(t, data, "", attachment.Limits{})
 			for i := range data {
 				for bit := range 8 {
