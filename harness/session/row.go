@@ -43,7 +43,12 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 			return r, err
 		}
 	}
-	var hasDt, hasPieces bool
+	return r, r.readData(data)
+}
+
+// readData reads the data of a row, whose kind is known.
+func (r *row) readData(data []jsonx.Field) (err error) {
+	kind := r.of.kind
 	have := map[string]bool{}
 	for _, f := range data {
 		have[f.Name] = true
@@ -55,10 +60,8 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 		case "index":
 			err = wholeNumber(f, &r.of.index)
 		case "dt":
-			hasDt = true
 			err = readField(f, &r.dt)
 		case kind.pieces:
-			hasPieces = true
 			err = r.readPieces(f)
 		case "id", "name":
 			switch {
@@ -75,23 +78,29 @@ func rowOf(kind *deltaKind, fields []jsonx.Field) (r row, err error) {
 			r.dataExtra = append(r.dataExtra, f)
 		}
 		if err != nil {
-			return r, err
+			return err
 		}
 	}
+	return r.check(have)
+}
+
+// check wants data with these fields to be a run of deltas.
+func (r *row) check(have map[string]bool) error {
+	kind := r.of.kind
 	for _, name := range []string{"turn", "step", "index"} {
 		if !have[name] {
-			return r, fmt.Errorf("the field %q of a %s row's data is missing", name, kind.row)
+			return fmt.Errorf("the field %q of a %s row's data is missing", name, kind.row)
 		}
 	}
 	switch {
-	case !hasDt || !hasPieces:
-		return r, fmt.Errorf("a %s row needs the fields %q and %q in its data", kind.row, "dt", kind.pieces)
+	case !have["dt"] || !have[kind.pieces]:
+		return fmt.Errorf("a %s row needs the fields %q and %q in its data", kind.row, "dt", kind.pieces)
 	case len(r.pieces) == 0:
-		return r, fmt.Errorf("a %s row has no pieces", kind.row)
+		return fmt.Errorf("a %s row has no pieces", kind.row)
 	case len(r.dt) != len(r.pieces)-1:
-		return r, fmt.Errorf("a %s row of %d pieces needs %d time steps and has %d", kind.row, len(r.pieces), len(r.pieces)-1, len(r.dt))
+		return fmt.Errorf("a %s row of %d pieces needs %d time steps and has %d", kind.row, len(r.pieces), len(r.pieces)-1, len(r.dt))
 	}
-	return r, nil
+	return nil
 }
 
 func (r *row) readPieces(f jsonx.Field) error {

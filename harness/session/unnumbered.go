@@ -15,6 +15,7 @@ type unnumbered struct {
 	calls      map[string][]int64 // without a result
 }
 
+// follow takes the next event of the log, with its decoded body.
 func (u *unnumbered) follow(e Event, body any) error {
 	for _, seq := range e.SourceEventSeqs {
 		if seq < 0 || seq >= e.Seq {
@@ -50,40 +51,58 @@ func (u *unnumbered) follow(e Event, body any) error {
 		}
 		u.step = 0
 	case *AssistantMessage:
-		// A retried request leaves the chunks of its failed attempts before
-		// those that the message was made from.
-		if n := len(e.SourceEventSeqs); n > len(u.chunks) || !slices.Equal(u.chunks[len(u.chunks)-n:], e.SourceEventSeqs) {
-			return fmt.Errorf("%s: it is made from chunks that are not the ones before it: a line is missing or comes twice", e.Type)
-		}
-		u.chunks, u.asked = nil, map[string]int{}
-		for _, call := range b.Message.ToolCalls() {
-			u.asked[call.ID]++
-		}
+		return u.answer(e, b)
 	case *ToolCall:
-		if u.calls == nil {
-			u.calls = map[string][]int64{}
-		}
-		// Some models give two calls of one answer the same id.
-		if open := u.calls[b.CallID]; len(open) > 0 && len(open) >= u.asked[b.CallID] {
-			return fmt.Errorf("%s: the call %q comes twice", e.Type, b.CallID)
-		}
-		u.calls[b.CallID] = append(u.calls[b.CallID], e.Seq)
+		return u.call(e, b)
 	case *ToolResult:
-		id := b.Message.Source.CallID
-		i := 0
-		if len(e.SourceEventSeqs) > 0 {
-			i = slices.Index(u.calls[id], e.SourceEventSeqs[0])
-		}
-		if i < 0 {
-			return fmt.Errorf("%s: it is made from event %d, which is not the open call %q: a line is missing or comes twice", e.Type, e.SourceEventSeqs[0], id)
-		}
-		if open := u.calls[id]; len(open) > 0 {
-			u.calls[id] = slices.Delete(open, i, i+1)
-		}
+		return u.result(e, b)
 	case nil:
 		if e.Type == TypeAssistantChunk {
 			u.chunks = append(u.chunks, e.Seq)
 		}
+	}
+	return nil
+}
+
+// answer wants a message made from the chunks before it.
+func (u *unnumbered) answer(e Event, b *AssistantMessage) error {
+	// A retried request leaves the chunks of its failed attempts before those
+	// that the message was made from.
+	if n := len(e.SourceEventSeqs); n > len(u.chunks) || !slices.Equal(u.chunks[len(u.chunks)-n:], e.SourceEventSeqs) {
+		return fmt.Errorf("%s: it is made from chunks that are not the ones before it: a line is missing or comes twice", e.Type)
+	}
+	u.chunks, u.asked = nil, map[string]int{}
+	for _, call := range b.Message.ToolCalls() {
+		u.asked[call.ID]++
+	}
+	return nil
+}
+
+// call wants a call that is not open already.
+func (u *unnumbered) call(e Event, b *ToolCall) error {
+	if u.calls == nil {
+		u.calls = map[string][]int64{}
+	}
+	// Some models give two calls of one answer the same id.
+	if open := u.calls[b.CallID]; len(open) > 0 && len(open) >= u.asked[b.CallID] {
+		return fmt.Errorf("%s: the call %q comes twice", e.Type, b.CallID)
+	}
+	u.calls[b.CallID] = append(u.calls[b.CallID], e.Seq)
+	return nil
+}
+
+// result wants a result made from an open call, and closes that.
+func (u *unnumbered) result(e Event, b *ToolResult) error {
+	id := b.Message.Source.CallID
+	i := 0
+	if len(e.SourceEventSeqs) > 0 {
+		i = slices.Index(u.calls[id], e.SourceEventSeqs[0])
+	}
+	if i < 0 {
+		return fmt.Errorf("%s: it is made from event %d, which is not the open call %q: a line is missing or comes twice", e.Type, e.SourceEventSeqs[0], id)
+	}
+	if open := u.calls[id]; len(open) > 0 {
+		u.calls[id] = slices.Delete(open, i, i+1)
 	}
 	return nil
 }

@@ -88,11 +88,16 @@ func Parse(data []byte) (*Profile, error) {
 		if tag("rXYZ") == nil {
 			return tables(RGB, tag, 3, lab)
 		}
+		return matrix(tag)
 	case "CMYK":
 		return tables(CMYK, tag, 4, lab)
 	default:
 		return nil, fmt.Errorf("%w: colour space %q", ErrUnsupported, data[16:20])
 	}
+}
+
+// matrix reads a profile of a curve and a primary for each of the colours.
+func matrix(tag func(string) []byte) (*Profile, error) {
 	p := &Profile{Space: RGB}
 	for i, c := range []string{"r", "g", "b"} {
 		xyz := tag(c + "XYZ")

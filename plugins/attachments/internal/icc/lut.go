@@ -175,16 +175,11 @@ func newStages(b []byte, n int) (stages []func([]float64) []float64, err error) 
 		if err != nil {
 			return nil, err
 		}
-		var grid []int
-		for _, g := range p[:n] {
-			grid = append(grid, int(g))
+		grid, err := gridStage(p, n)
+		if err != nil {
+			return nil, err
 		}
-		nodes, err := gridNodes(grid)
-		width := int(p[16])
-		if err != nil || width != 1 && width != 2 || len(p)-20 < 3*nodes*width {
-			return nil, errors.New("icc: look-up table is cut off")
-		}
-		stages = append(stages, interpolate(grid, samples(p[20:], 3*nodes, width), 3))
+		stages = append(stages, grid)
 	case n != 3:
 		return nil, errors.New("icc: look-up table without a grid")
 	}
@@ -198,19 +193,40 @@ func newStages(b []byte, n int) (stages []func([]float64) []float64, err error) 
 		if err != nil {
 			return nil, err
 		}
-		var m [12]float64
-		for i := range m {
-			m[i] = fixed(p[4*i:])
-		}
-		stages = append(stages, func(v []float64) []float64 {
-			return []float64{
-				m[0]*v[0] + m[1]*v[1] + m[2]*v[2] + m[9],
-				m[3]*v[0] + m[4]*v[1] + m[5]*v[2] + m[10],
-				m[6]*v[0] + m[7]*v[1] + m[8]*v[2] + m[11],
-			}
-		})
+		stages = append(stages, matrixStage(p))
 	}
 	return stages, addCurves(0, 3)
+}
+
+// gridStage reads the grid of n inputs at the beginning of b, which is its
+// header of 20 bytes at least.
+func gridStage(b []byte, n int) (func([]float64) []float64, error) {
+	var grid []int
+	for _, g := range b[:n] {
+		grid = append(grid, int(g))
+	}
+	nodes, err := gridNodes(grid)
+	width := int(b[16])
+	if err != nil || width != 1 && width != 2 || len(b)-20 < 3*nodes*width {
+		return nil, errors.New("icc: look-up table is cut off")
+	}
+	return interpolate(grid, samples(b[20:], 3*nodes, width), 3), nil
+}
+
+// matrixStage reads the matrix of three rows at the beginning of b, and behind it
+// the three numbers that are added.
+func matrixStage(b []byte) func([]float64) []float64 {
+	var m [12]float64
+	for i := range m {
+		m[i] = fixed(b[4*i:])
+	}
+	return func(v []float64) []float64 {
+		return []float64{
+			m[0]*v[0] + m[1]*v[1] + m[2]*v[2] + m[9],
+			m[3]*v[0] + m[4]*v[1] + m[5]*v[2] + m[10],
+			m[6]*v[0] + m[7]*v[1] + m[8]*v[2] + m[11],
+		}
+	}
 }
 
 // curveSize is the length of a curve with the padding to the next.

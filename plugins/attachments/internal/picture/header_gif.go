@@ -21,15 +21,9 @@ func inspectGIF(data []byte, info *Info) error {
 	info.Kind = Palette
 	info.Width = int(binary.LittleEndian.Uint16(data[6:]))
 	info.Height = int(binary.LittleEndian.Uint16(data[8:]))
-	pos := 13
-	var global []byte
-	if data[10]&0x80 != 0 {
-		n := 3 << (data[10]&7 + 1)
-		if pos+n > len(data) {
-			return errGIFCut
-		}
-		global = data[pos : pos+n]
-		pos += n
+	global, pos, ok := gifColours(data, 13, data[10])
+	if !ok {
+		return errGIFCut
 	}
 	transparent := -1
 	frames := 0
@@ -41,8 +35,8 @@ func inspectGIF(data []byte, info *Info) error {
 			if pos+2 > len(data) {
 				return errGIFCut
 			}
-			label := data[pos+1]
-			if label == 0xf9 && pos+7 < len(data) && data[pos+2] == 4 {
+			// A graphic control is of the frame behind it.
+			if data[pos+1] == 0xf9 && pos+7 < len(data) && data[pos+2] == 4 {
 				transparent = -1
 				if data[pos+3]&1 != 0 {
 					transparent = int(data[pos+6])
@@ -73,7 +67,16 @@ func inspectGIF(data []byte, info *Info) error {
 	if frames == 0 {
 		return invalid("the GIF image has no frame")
 	}
-	f := info.gif
+	info.Animated = frames > 1
+	info.unclean("GIF is not kept")
+	return info.gif.measure(info)
+}
+
+var errGIFCut = invalid("the GIF image is cut off")
+
+// measure fits the screen to the first frame, which must be one that can be
+// decoded.
+func (f *gifFile) measure(info *Info) error {
 	// A few writers leave the screen at zero or smaller than the first frame, which
 	// viewers then show whole.
 	info.Width = max(info.Width, f.left+f.width)
@@ -84,12 +87,21 @@ func inspectGIF(data []byte, info *Info) error {
 	if f.litWidth < 1 || f.litWidth > 8 {
 		return invalid("the GIF image has a damaged code size")
 	}
-	info.Animated = frames > 1
-	info.unclean("GIF is not kept")
 	return nil
 }
 
-var errGIFCut = invalid("the GIF image is cut off")
+// gifColours reads the colour table at pos, if flags say that there is one, and
+// returns the position after it.
+func gifColours(data []byte, pos int, flags byte) (table []byte, next int, ok bool) {
+	if flags&0x80 == 0 {
+		return nil, pos, true
+	}
+	next = pos + 3<<(flags&7+1)
+	if next > len(data) {
+		return nil, 0, false
+	}
+	return data[pos:next], next, true
+}
 
 // gifFrame reads the frame at pos, keeps it in info where it is the first, and
 // returns the position after it.
@@ -98,17 +110,12 @@ func gifFrame(data []byte, pos int, first bool, palette []byte, transparent int,
 		return 0, errGIFCut
 	}
 	d := data[pos : pos+10]
-	pos += 10
-	if flags := d[9]; flags&0x80 != 0 {
-		n := 3 << (flags&7 + 1)
-		if pos+n > len(data) {
-			return 0, errGIFCut
-		}
-		palette = data[pos : pos+n]
-		pos += n
-	}
-	if pos >= len(data) {
+	local, pos, ok := gifColours(data, pos+10, d[9])
+	if !ok || pos >= len(data) {
 		return 0, errGIFCut
+	}
+	if local != nil {
+		palette = local
 	}
 	end, ok := skipSubBlocks(data, pos+1)
 	if !ok {

@@ -11,15 +11,16 @@ import (
 type jpegFile struct {
 	progressive bool
 	profile     []byte
+
+	pieces   map[byte][]byte // of the profile, by their numbers
+	oriented bool            // by the first Exif segment
 }
 
 // inspectJPEG walks the segments, passing over entropy coded data, up to the
 // end marker.
 func inspectJPEG(data []byte, info *Info) error {
-	f := &jpegFile{}
+	f := &jpegFile{pieces: map[byte][]byte{}}
 	info.jpeg = f
-	profiles := map[byte][]byte{}
-	exif := false
 	pos := 2
 	coded := false // what lies before the next marker is entropy coded
 	for {
@@ -47,29 +48,8 @@ func inspectJPEG(data []byte, info *Info) error {
 		seg := data[pos+2 : pos+n]
 		pos += n
 		coded = marker == 0xda
-		switch {
-		case marker == 0xc0 || marker == 0xc1 || marker == 0xc2:
-			if err := jpegFrame(marker, seg, info); err != nil {
-				return err
-			}
-		case marker > 0xc2 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8:
-			return errs.New(errs.UnsupportedImage, "the JPEG image uses lossless, hierarchical or arithmetic coding, which is not supported")
-		case marker == 0xe0 && bytes.HasPrefix(seg, []byte("JFIF\x00")):
-			if len(seg) > 14 {
-				info.unclean("it has a thumbnail")
-			}
-		case marker == 0xe1 && bytes.HasPrefix(seg, []byte("Exif\x00\x00")):
-			if !exif {
-				info.Orientation = exifOrientation(seg)
-			}
-			exif = true
-			info.unclean("it has metadata")
-		case marker == 0xe2 && bytes.HasPrefix(seg, []byte("ICC_PROFILE\x00")) && len(seg) >= 14:
-			profiles[seg[12]] = seg[14:]
-			info.unclean("it has a colour profile")
-		case marker == 0xee && bytes.HasPrefix(seg, []byte("Adobe")):
-		case marker >= 0xe0 && marker <= 0xef, marker == 0xfe:
-			info.unclean("it has metadata")
+		if err := f.segment(marker, seg, info); err != nil {
+			return err
 		}
 	}
 	if pos != len(data) {
@@ -79,8 +59,35 @@ func inspectJPEG(data []byte, info *Info) error {
 		return invalid("the JPEG image has no frame header")
 	}
 	// A profile travels in numbered pieces (ICC.1:2022, B.4).
-	for i := 1; i <= len(profiles); i++ {
-		f.profile = append(f.profile, profiles[byte(i)]...)
+	for i := 1; i <= len(f.pieces); i++ {
+		f.profile = append(f.profile, f.pieces[byte(i)]...)
+	}
+	return nil
+}
+
+// segment takes what one segment says.
+func (f *jpegFile) segment(marker byte, seg []byte, info *Info) error {
+	switch {
+	case marker == 0xc0 || marker == 0xc1 || marker == 0xc2:
+		return jpegFrame(marker, seg, info)
+	case marker > 0xc2 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8:
+		return errs.New(errs.UnsupportedImage, "the JPEG image uses lossless, hierarchical or arithmetic coding, which is not supported")
+	case marker == 0xe0 && bytes.HasPrefix(seg, []byte("JFIF\x00")):
+		if len(seg) > 14 {
+			info.unclean("it has a thumbnail")
+		}
+	case marker == 0xe1 && bytes.HasPrefix(seg, []byte("Exif\x00\x00")):
+		if !f.oriented {
+			info.Orientation = exifOrientation(seg)
+		}
+		f.oriented = true
+		info.unclean("it has metadata")
+	case marker == 0xe2 && bytes.HasPrefix(seg, []byte("ICC_PROFILE\x00")) && len(seg) >= 14:
+		f.pieces[seg[12]] = seg[14:]
+		info.unclean("it has a colour profile")
+	case marker == 0xee && bytes.HasPrefix(seg, []byte("Adobe")):
+	case marker >= 0xe0 && marker <= 0xef, marker == 0xfe:
+		info.unclean("it has metadata")
 	}
 	return nil
 }

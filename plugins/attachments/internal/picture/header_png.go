@@ -87,29 +87,11 @@ func inspectPNG(data []byte, info *Info) error {
 	return nil
 }
 
+// chunk takes what one chunk says.
 func (f *pngFile) chunk(id string, body []byte, info *Info) error {
 	switch id {
 	case "IHDR":
-		if len(body) != 13 {
-			return invalid("the PNG image has a damaged header")
-		}
-		w, h := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
-		if w == 0 || h == 0 || w > 1<<31-1 || h > 1<<31-1 {
-			return invalid("the PNG image has no valid size: %d x %d", w, h)
-		}
-		info.Width, info.Height = int(w), int(h)
-		info.Depth = int(body[8])
-		f.colorType = int(body[9])
-		k, ok := pngKinds[f.colorType]
-		depthOK := false
-		for _, d := range k.depths {
-			depthOK = depthOK || d == info.Depth
-		}
-		if !ok || !depthOK || body[10] != 0 || body[11] != 0 || body[12] > 1 {
-			return invalid("the PNG image has a damaged header")
-		}
-		info.Kind = k.kind
-		f.interlaced = body[12] == 1
+		return f.header(body, info)
 	case "PLTE":
 		if f.palette != nil || len(body) == 0 || len(body)%3 != 0 || len(body) > 768 || f.idat != nil {
 			return invalid("the PNG image has a damaged palette")
@@ -159,6 +141,31 @@ func (f *pngFile) chunk(id string, body []byte, info *Info) error {
 		}
 		info.unclean("it has metadata")
 	}
+	return nil
+}
+
+// header takes the IHDR chunk.
+func (f *pngFile) header(body []byte, info *Info) error {
+	if len(body) != 13 {
+		return invalid("the PNG image has a damaged header")
+	}
+	w, h := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
+	if w == 0 || h == 0 || w > 1<<31-1 || h > 1<<31-1 {
+		return invalid("the PNG image has no valid size: %d x %d", w, h)
+	}
+	info.Width, info.Height = int(w), int(h)
+	info.Depth = int(body[8])
+	f.colorType = int(body[9])
+	k, ok := pngKinds[f.colorType]
+	depthOK := false
+	for _, d := range k.depths {
+		depthOK = depthOK || d == info.Depth
+	}
+	if !ok || !depthOK || body[10] != 0 || body[11] != 0 || body[12] > 1 {
+		return invalid("the PNG image has a damaged header")
+	}
+	info.Kind = k.kind
+	f.interlaced = body[12] == 1
 	return nil
 }
 

@@ -9,6 +9,9 @@ type webpFile struct {
 	lossy                    []byte // VP8 chunk
 	lossless                 []byte // VP8L chunk
 	profile                  []byte
+
+	extended bool // it has a header with the size of the canvas
+	frames   int
 }
 
 // chunk reads a RIFF chunk at pos and returns the position after it.
@@ -39,60 +42,70 @@ func inspectWebP(data []byte, info *Info) error {
 	data = data[:size]
 	f := &webpFile{}
 	info.webp = f
-	extended := false
-	pos, frames := 12, 0
-	for pos < len(data) {
+	for pos := 12; pos < len(data); {
 		id, body, next, ok := chunk(data, pos)
 		if !ok {
 			return invalid("the WebP image is cut off in a chunk")
 		}
-		pos = next
-		switch id {
-		case "VP8X":
-			if extended || frames > 0 || len(body) < 10 {
-				return invalid("the WebP image has a damaged header")
-			}
-			extended = true
-			info.Width, info.Height = le24(body[4:])+1, le24(body[7:])+1
-			if body[0]&0x02 != 0 {
-				info.unclean("it is animated")
-			}
-		case "ICCP":
-			f.profile = body
-			info.unclean("it has a colour profile")
-		case "EXIF":
-			info.Orientation = exifOrientation(body)
-			info.unclean("it has metadata")
-		case "ANIM":
-			info.unclean("it is animated")
-		case "ANMF":
-			if frames++; frames > 1 {
-				continue
-			}
-			if len(body) < 16 {
-				return invalid("the WebP image has a damaged frame")
-			}
-			f.left, f.top = 2*le24(body), 2*le24(body[3:])
-			f.width, f.height = le24(body[6:])+1, le24(body[9:])+1
-			info.unclean("it is animated")
-			if err := webpFrame(body[16:], f); err != nil {
-				return err
-			}
-		case "ALPH", "VP8 ", "VP8L":
-			if id != "ALPH" {
-				frames++
-			}
-			if f.lossy != nil || f.lossless != nil {
-				return invalid("the WebP image has two pictures")
-			}
-			f.set(id, body)
-		default:
-			info.unclean("it has metadata")
+		if err := f.chunk(id, body, info); err != nil {
+			return err
 		}
+		pos = next
 	}
 	if f.lossy == nil && f.lossless == nil {
 		return invalid("the WebP image has no picture")
 	}
+	return f.measure(info)
+}
+
+// chunk takes what a chunk outside of the frames says.
+func (f *webpFile) chunk(id string, body []byte, info *Info) error {
+	switch id {
+	case "VP8X":
+		if f.extended || f.frames > 0 || len(body) < 10 {
+			return invalid("the WebP image has a damaged header")
+		}
+		f.extended = true
+		info.Width, info.Height = le24(body[4:])+1, le24(body[7:])+1
+		if body[0]&0x02 != 0 {
+			info.unclean("it is animated")
+		}
+	case "ICCP":
+		f.profile = body
+		info.unclean("it has a colour profile")
+	case "EXIF":
+		info.Orientation = exifOrientation(body)
+		info.unclean("it has metadata")
+	case "ANIM":
+		info.unclean("it is animated")
+	case "ANMF":
+		if f.frames++; f.frames > 1 {
+			return nil
+		}
+		if len(body) < 16 {
+			return invalid("the WebP image has a damaged frame")
+		}
+		f.left, f.top = 2*le24(body), 2*le24(body[3:])
+		f.width, f.height = le24(body[6:])+1, le24(body[9:])+1
+		info.unclean("it is animated")
+		return webpFrame(body[16:], f)
+	case "ALPH", "VP8 ", "VP8L":
+		if id != "ALPH" {
+			f.frames++
+		}
+		if f.lossy != nil || f.lossless != nil {
+			return invalid("the WebP image has two pictures")
+		}
+		f.set(id, body)
+	default:
+		info.unclean("it has metadata")
+	}
+	return nil
+}
+
+// measure sets the size and kind of the image, where canvas, frame and picture
+// agree about them.
+func (f *webpFile) measure(info *Info) error {
 	w, h, alpha, err := f.size()
 	if err != nil {
 		return err
@@ -103,16 +116,16 @@ func inspectWebP(data []byte, info *Info) error {
 	if w != f.width || h != f.height {
 		return invalid("the WebP image's frame is %d x %d but its picture %d x %d", f.width, f.height, w, h)
 	}
-	if !extended {
+	if !f.extended {
 		info.Width, info.Height = w, h
 	}
 	if f.left+w > info.Width || f.top+h > info.Height {
 		return invalid("the WebP image's frame lies outside its canvas")
 	}
-	if extended && !info.Animated && frames == 1 && info.Unclean == "" && (w != info.Width || h != info.Height) {
+	if f.extended && !info.Animated && f.frames == 1 && info.Unclean == "" && (w != info.Width || h != info.Height) {
 		return invalid("the WebP image is %d x %d but its picture %d x %d", info.Width, info.Height, w, h)
 	}
-	info.Animated = frames > 1
+	info.Animated = f.frames > 1
 	info.Kind = RGB
 	if alpha {
 		info.Kind = RGBA
