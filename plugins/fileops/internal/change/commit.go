@@ -132,12 +132,35 @@ func (r *run) ask(ctx context.Context, p *place, req approval.Request) error {
 	if p.sensitive != "" {
 		req.Reason += "; the path " + p.sensitive
 	}
-	req.Path = p.t.Path
+	req.Path, req.Resolved = p.t.Path, vfs.Resolved(r.fs, p.t)
 	if r.call != nil {
 		req.ToolName, req.CallID, req.Arguments = r.call.Name, r.call.ID, r.call.Arguments
 	}
 	outcome, err := asker.Request(ctx, r.call, req)
-	return denied(outcome, fmt.Sprintf("%s %s", r.op, p.show), err)
+	if err := denied(outcome, fmt.Sprintf("%s %s", r.op, p.show), err); err != nil {
+		return err
+	}
+	return r.unmoved(ctx, p)
+}
+
+// unmoved makes sure that a path still leads where it led when somebody was
+// asked: the answer was about that place, not about one that a symlink put in
+// its way meanwhile leads to.
+func (r *run) unmoved(ctx context.Context, p *place) error {
+	for _, was := range []vfs.Target{p.parent, p.t} {
+		if was.Key == "" {
+			continue // only the content is asked about
+		}
+		now, err := r.fs.Resolve(ctx, was.Path, vfs.ResolveOptions{})
+		if err != nil {
+			return fault.Of(err, p.field)
+		}
+		if now.Key != was.Key {
+			return &fault.Fault{Kind: fault.HashMismatch, Field: p.field, Action: "view_file",
+				Message: fmt.Sprintf("\"%s\" leads elsewhere now than when this change was prepared; nothing was done; view it again, then retry", p.show)}
+		}
+	}
+	return nil
 }
 
 func denied(o approval.Outcome, what string, cause error) error {

@@ -211,6 +211,9 @@ func (r *run) prepare(ctx context.Context, t *transfer) (vfs.Guard, error) {
 		Reason: fmt.Sprintf("%s %s: %s", r.op, t.dst.show, what), Before: t.was.sha,
 		Diff: func(context.Context) (string, error) { return fmt.Sprintf("%s -> %s\n", t.src.show, t.dst.show), nil },
 	})
+	if err == nil {
+		err = r.unmoved(ctx, t.src) // what is to be moved was shown too
+	}
 	if err != nil {
 		return guard, err
 	}
