@@ -77,9 +77,9 @@ func (d drawn) summary() string {
 	return s
 }
 
-func runTree(ctx context.Context, r *request) (result, error) {
-	began := time.Now()
-	o := tree.Options{
+// treeOptions reads the arguments of a tree that need no directory.
+func treeOptions(r *request) (o tree.Options, err error) {
+	o = tree.Options{
 		MaxDepth:    -1,
 		MaxChars:    r.args.count("max_chars", 0, tree.MaxChars),
 		MaxScanned:  r.args.count("max_scanned_files", tree.DefaultScanned, bound(r.cfg.MaxScannedFiles, math.MaxInt32)),
@@ -98,11 +98,17 @@ func runTree(ctx context.Context, r *request) (result, error) {
 	if o.Scope == "" {
 		o.Scope = tree.Rendered
 	}
-	var err error
 	if o.Include, err = r.globs("include_patterns", gitignore.IncludeEntries); err != nil {
-		return nil, err
+		return o, err
 	}
-	if o.Exclude, err = r.globs("exclude_patterns", gitignore.ExcludeEntries); err != nil {
+	o.Exclude, err = r.globs("exclude_patterns", gitignore.ExcludeEntries)
+	return o, err
+}
+
+func runTree(ctx context.Context, r *request) (result, error) {
+	began := time.Now()
+	o, err := treeOptions(r)
+	if err != nil {
 		return nil, err
 	}
 	t, err := r.existingDir(ctx, "root_path")
@@ -122,8 +128,15 @@ func runTree(ctx context.Context, r *request) (result, error) {
 	if err != nil {
 		return nil, err
 	}
+	out := drawnOf(t.Path, got, o)
+	out.ElapsedMS = time.Since(began).Milliseconds()
+	return out, nil
+}
+
+// drawnOf is the answer that shows the tree of a directory.
+func drawnOf(root string, got tree.Tree, o tree.Options) drawn {
 	out := drawn{
-		RootPath: t.Path, Tree: got.Text,
+		RootPath: root, Tree: got.Text,
 		RenderedFiles: got.RenderedFiles, RenderedDirs: got.RenderedDirs,
 		ScannedFiles: got.ScannedFiles, ScannedDirs: got.ScannedDirs,
 		OmittedEntries: got.ScannedFiles + got.ScannedDirs - got.RenderedFiles - got.RenderedDirs,
@@ -141,8 +154,7 @@ func runTree(ctx context.Context, r *request) (result, error) {
 	for _, x := range got.Largest {
 		out.LargestDirs = append(out.LargestDirs, dirStat{vfs.DisplayName(x.Path), x.Files})
 	}
-	out.ElapsedMS = time.Since(began).Milliseconds()
-	return out, nil
+	return out
 }
 
 func cutReason(t tree.Tree) string {

@@ -15,29 +15,8 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 			problem = f
 		}
 	}
-	config, ok := given["config"].(map[string]any)
-	if text, isText := given["config"].(string); isText {
-		// What the string holds is what was meant.
-		config, _ = parseObject([]byte(text))
-	}
-	if given["config"] != nil && !ok {
-		const must = "config must be a JSON object"
-		if config == nil {
-			note(badArgument("config", must))
-		} else {
-			note(badArgument("config", must+", not a string with one"))
-		}
-	}
-	if given["config"] == nil {
-		if other := configStandIn(given); other != "" {
-			note(badArgument(other, "the hub takes operation, path and config, not %q; did you mean %q?", other, "config"))
-			config, _ = given[other].(map[string]any)
-			given = leaving(given, other)
-		}
-	}
-	for k, v := range config {
-		args[k] = v
-	}
+	config, given := takeConfig(given, note)
+	maps.Copy(args, config)
 	if v := args["path"]; v != nil && op.path != "" && op.field("path") == nil {
 		note(badArgument("path", "the path of %s belongs beside config, not into it", op.name))
 		delete(args, "path")
@@ -46,31 +25,67 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 		}
 	}
 	for _, k := range sortedKeys(given) {
-		switch k {
-		case "operation", "path", "config":
+		if k == "operation" || k == "path" || k == "config" {
 			continue
-		case op.path:
-			note(badArgument(k, "the hub takes %s as path", k))
-		default:
-			if op.field(k) == nil {
-				f := op.unknownArgument(k)
-				f.Message = "the hub takes operation, path and config, and " + f.Message
-				note(f)
-				break
-			}
-			note(badArgument(k, "%s belongs into config", k))
 		}
+		note(op.stray(k))
 		if _, twice := args[k]; !twice {
 			args[k] = given[k]
 		}
 	}
-	path, ok := given["path"].(string)
+	op.mergePath(args, given["path"], note)
+	return args, problem
+}
+
+// takeConfig returns the config of the caller, or what was meant as such, and the
+// other arguments.
+func takeConfig(given map[string]any, note func(*failure)) (config, rest map[string]any) {
+	if given["config"] == nil {
+		other := configStandIn(given)
+		if other == "" {
+			return nil, given
+		}
+		note(badArgument(other, "the hub takes operation, path and config, not %q; did you mean %q?", other, "config"))
+		config, _ = given[other].(map[string]any)
+		return config, leaving(given, other)
+	}
+	const must = "config must be a JSON object"
+	switch c := given["config"].(type) {
+	case map[string]any:
+		return c, given
+	case string:
+		// What the string holds is what was meant.
+		if config, _ = parseObject([]byte(c)); config != nil {
+			note(badArgument("config", must+", not a string with one"))
+			return config, given
+		}
+	}
+	note(badArgument("config", must))
+	return nil, given
+}
+
+// stray is the failure of an argument beside path and config.
+func (op *operation) stray(name string) *failure {
 	switch {
-	case given["path"] == nil:
+	case name == op.path:
+		return badArgument(name, "the hub takes %s as path", name)
+	case op.field(name) == nil:
+		f := op.unknownArgument(name)
+		f.Message = "the hub takes operation, path and config, and " + f.Message
+		return f
+	}
+	return badArgument(name, "%s belongs into config", name)
+}
+
+// mergePath puts the hub's path to the arguments of the operation.
+func (op *operation) mergePath(args map[string]any, given any, note func(*failure)) {
+	path, ok := given.(string)
+	switch {
+	case given == nil:
 	case !ok:
 		note(badArgument("path", "path must be a string"))
 		if op.path != "" && args[op.path] == nil {
-			args[op.path] = given["path"]
+			args[op.path] = given
 		}
 	case op.path == "":
 		if path != "" {
@@ -83,7 +98,6 @@ func (op *operation) merge(given map[string]any) (map[string]any, *failure) {
 		}
 		args[op.path] = path
 	}
-	return args, problem
 }
 
 // configStandIn finds an object that was probably meant to be config, or "".

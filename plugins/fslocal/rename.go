@@ -58,19 +58,8 @@ func (f *FS) Rename(ctx context.Context, from, to vfs.Target, replace bool, opts
 		} else {
 			err = src.renameNew(dst, m)
 		}
-		switch {
-		case errors.Is(err, syscall.EXDEV):
-			return refuse(errs.IO, "rename", from.Path, "it cannot be moved to another device in one step", vfs.ErrCrossDevice)
-		case errors.Is(err, syscall.EEXIST) && !there.exists():
-			return errMoved
-		case errors.Is(err, syscall.EINVAL):
-			return refuse(errs.InvalidArgs, "rename", from.Path, "a directory cannot be moved into itself", err)
-		case errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
-			return refuse(errs.IO, "rename", from.Path, "a directory and something else cannot replace each other", err)
-		case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
-			return refuse(errs.IO, "rename", from.Path, "the directory at the destination is not empty", err)
-		case err != nil:
-			return lost(err)
+		if err != nil {
+			return renameRefused(from.Path, there.exists(), err)
 		}
 		err = dst.sync()
 		if err == nil {
@@ -81,6 +70,24 @@ func (f *FS) Rename(ctx context.Context, from, to vfs.Target, replace bool, opts
 		}
 		return nil
 	})
+}
+
+// renameRefused says why the system did not rename what is at path; replaced
+// tells whether something was to be replaced.
+func renameRefused(path string, replaced bool, err error) error {
+	switch {
+	case errors.Is(err, syscall.EXDEV):
+		return refuse(errs.IO, "rename", path, "it cannot be moved to another device in one step", vfs.ErrCrossDevice)
+	case errors.Is(err, syscall.EEXIST) && !replaced:
+		return errMoved
+	case errors.Is(err, syscall.EINVAL):
+		return refuse(errs.InvalidArgs, "rename", path, "a directory cannot be moved into itself", err)
+	case errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
+		return refuse(errs.IO, "rename", path, "a directory and something else cannot replace each other", err)
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
+		return refuse(errs.IO, "rename", path, "the directory at the destination is not empty", err)
+	}
+	return lost(err)
 }
 
 // unchangedEntry makes sure that the entry is still the same file, in whatever

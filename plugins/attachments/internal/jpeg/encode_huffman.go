@@ -161,9 +161,34 @@ func (e *encoder) flush() {
 // fit makes an optimal table of codes of at most 16 bits, by the procedure of
 // T.81, K.2. A reserved symbol keeps the code of all ones free.
 func fit(counts *[257]int) *table {
+	size := codeSizes(counts)
+	lengths := limited(&size)
+	t := &table{}
+	for l := 1; l < len(size); l++ {
+		for s := range 256 {
+			if size[s] == l {
+				t.symbols = append(t.symbols, byte(s))
+			}
+		}
+	}
+	next, k := uint32(0), 0
+	for l := 1; l <= 16; l++ {
+		t.counts[l] = byte(lengths[l])
+		for range lengths[l] {
+			t.codes[t.symbols[k]] = code{next, uint8(l)}
+			next++
+			k++
+		}
+		next <<= 1
+	}
+	return t
+}
+
+// codeSizes returns how long the code of each symbol is, the reserved one
+// included, without a limit (figure K.1).
+func codeSizes(counts *[257]int) (size [257]int) {
 	freq := *counts
 	freq[256] = 1
-	var size [257]int
 	var next [257]int
 	for i := range next {
 		next[i] = -1
@@ -193,7 +218,12 @@ func fit(counts *[257]int) *table {
 			b = next[b]
 		}
 	}
-	var lengths [258]int
+	return size
+}
+
+// limited returns how many codes have each length, of at most 16 bits and without
+// the reserved one (figures K.2 and K.3).
+func limited(size *[257]int) (lengths [258]int) {
 	for _, s := range size {
 		if s > 0 {
 			lengths[s]++
@@ -219,23 +249,5 @@ func fit(counts *[257]int) *table {
 			break
 		}
 	}
-	t := &table{}
-	for l := 1; l < len(size); l++ {
-		for s := range 256 {
-			if size[s] == l {
-				t.symbols = append(t.symbols, byte(s))
-			}
-		}
-	}
-	next16, k := uint32(0), 0
-	for l := 1; l <= 16; l++ {
-		t.counts[l] = byte(lengths[l])
-		for range lengths[l] {
-			t.codes[t.symbols[k]] = code{next16, uint8(l)}
-			next16++
-			k++
-		}
-		next16 <<= 1
-	}
-	return t
+	return lengths
 }

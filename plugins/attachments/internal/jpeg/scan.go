@@ -65,28 +65,9 @@ func (d *decoder) scan(seg []byte) error {
 		if err != nil {
 			return err
 		}
-		td, ta := seg[2+2*i]>>4, seg[2+2*i]&15
-		if td > 3 || ta > 3 {
-			return damaged("bad table in scan")
+		if p.comps[i], err = d.scanComponent(p, c, seg[2+2*i]); err != nil {
+			return err
 		}
-		sc := scanComponent{c: c, dcTable: d.huff[0][td], acTable: d.huff[1][ta]}
-		if p.start == 0 && p.high == 0 && sc.dcTable == nil || p.end > 0 && sc.acTable == nil {
-			return damaged("scan without its Huffman table")
-		}
-		if !d.quantOK[c.tq] {
-			return damaged("no quantization table")
-		}
-		if p.start == 0 {
-			if c.seen && !d.progressive {
-				return damaged("a second scan of a component")
-			}
-			if !c.seen {
-				// The table may be defined anew for a later component.
-				c.quant = d.quant[c.tq]
-			}
-			c.seen = true
-		}
-		p.comps[i] = sc
 		blocks += c.h * c.v
 	}
 	if n > 1 && blocks > 10 {
@@ -98,6 +79,33 @@ func (d *decoder) scan(seg []byte) error {
 	d.pos = end
 	d.passes = append(d.passes, p)
 	return nil
+}
+
+// scanComponent puts a component together with the tables that a pass reads it
+// by, as they are defined now.
+func (d *decoder) scanComponent(p *pass, c *component, tables byte) (sc scanComponent, err error) {
+	td, ta := tables>>4, tables&15
+	if td > 3 || ta > 3 {
+		return sc, damaged("bad table in scan")
+	}
+	sc = scanComponent{c: c, dcTable: d.huff[0][td], acTable: d.huff[1][ta]}
+	if p.start == 0 && p.high == 0 && sc.dcTable == nil || p.end > 0 && sc.acTable == nil {
+		return sc, damaged("scan without its Huffman table")
+	}
+	if !d.quantOK[c.tq] {
+		return sc, damaged("no quantization table")
+	}
+	if p.start == 0 {
+		if c.seen && !d.progressive {
+			return sc, damaged("a second scan of a component")
+		}
+		if !c.seen {
+			// The table may be defined anew for a later component.
+			c.quant = d.quant[c.tq]
+		}
+		c.seen = true
+	}
+	return sc, nil
 }
 
 // scanned finds the component that a scan names, which must not be in it yet.

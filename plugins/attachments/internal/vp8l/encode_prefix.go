@@ -132,7 +132,8 @@ type run struct{ symbol, extra uint8 }
 // extraBits of the repetitions: the length before, a few zeros, many zeros.
 var extraBits = [19]uint{16: 2, 17: 3, 18: 7}
 
-func (b *bitWriter) fullLengths(codes []code) {
+// lengthRuns returns the lengths of codes as runs.
+func lengthRuns(codes []code) []run {
 	var runs []run
 	previous := uint8(8)
 	for i := 0; i < len(codes); {
@@ -169,6 +170,12 @@ func (b *bitWriter) fullLengths(codes []code) {
 			}
 		}
 	}
+	return runs
+}
+
+// fullLengths writes the lengths of codes, by a code of their own.
+func (b *bitWriter) fullLengths(codes []code) {
+	runs := lengthRuns(codes)
 	counts := make([]int32, 19)
 	for _, r := range runs {
 		counts[r.symbol]++

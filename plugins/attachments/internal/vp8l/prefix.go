@@ -165,21 +165,7 @@ var lengthOrder = [19]uint8{17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12
 // readLengths reads the lengths of the codes of an alphabet.
 func readLengths(b *bitReader, out []uint8) error {
 	if b.read(1) == 1 {
-		two := b.read(1) == 1
-		wide := uint(b.read(1))
-		first := b.read(1 + 7*wide)
-		if int(first) >= len(out) {
-			return damaged("a symbol outside its alphabet")
-		}
-		out[first] = 1
-		if two {
-			second := b.read(8)
-			if int(second) >= len(out) {
-				return damaged("a symbol outside its alphabet")
-			}
-			out[second] = 1
-		}
-		return nil
+		return readSymbols(b, out)
 	}
 	var meta [19]uint8
 	n := int(b.read(4)) + 4
@@ -225,6 +211,25 @@ func readLengths(b *bitReader, out []uint8) error {
 			out[at] = v
 			at++
 		}
+	}
+	return nil
+}
+
+// readSymbols reads the one or two symbols of an alphabet that have codes.
+func readSymbols(b *bitReader, out []uint8) error {
+	two := b.read(1) == 1
+	wide := uint(b.read(1))
+	first := b.read(1 + 7*wide)
+	if int(first) >= len(out) {
+		return damaged("a symbol outside its alphabet")
+	}
+	out[first] = 1
+	if two {
+		second := b.read(8)
+		if int(second) >= len(out) {
+			return damaged("a symbol outside its alphabet")
+		}
+		out[second] = 1
 	}
 	return nil
 }
