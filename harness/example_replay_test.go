@@ -14,6 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "record the sessions of testdata anew")
 
+// basic returns the plugins of the session: files, policy and file tools.
 func basic(replay.Setup) ([]plug.Plugin, error) {
 	return []plug.Plugin{fslocal.Plugin(fslocal.Config{}), fspolicy.Plugin(fspolicy.Config{}), toolfs.Plugin(toolfs.Config{})}, nil
 }
@@ -27,7 +28,7 @@ func TestFixTypo(t *testing.T) {
 	}
 	recording, err := replay.Load("testdata/fix-typo")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v; run the test with -update to make the recording", err)
 	}
 	report, err := replay.Run(t.Context(), recording, replay.Config{Plugins: basic})
 	if err != nil {

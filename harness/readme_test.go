@@ -39,6 +39,10 @@ func TestReadmeShowsTheExamples(t *testing.T) {
 	}
 	for _, b := range blocks {
 		t.Run(b[1], func(t *testing.T) {
+			// Who reads the page does not see the comment that names the file.
+			if !strings.Contains(text, "]("+b[1]+")") {
+				t.Errorf("the README has no link to %s", b[1])
+			}
 			data, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(b[1])))
 			if err != nil {
 				t.Fatal(err)

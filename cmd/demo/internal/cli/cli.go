@@ -115,7 +115,7 @@ func (a *app) root() *cobra.Command {
 		Long: `demo shows the harness at work, and lets you use its tools by hand.
 
 Without a command it gives a tour: in a scratch workspace that is removed
-afterwards, a scripted model reads and changes files through the default
+afterwards, a scripted model reads and changes files through the basic
 deployment. It takes a second and needs no network. run lets a real model, or a
 scripted one, work on the files of a directory.
 

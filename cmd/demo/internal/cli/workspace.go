@@ -29,7 +29,7 @@ func openWorkspace(ctx context.Context, dir string) (*workspace, error) {
 	return openWorkspaceWith(ctx, dir, func(*deploy.Options) []plug.Plugin { return nil })
 }
 
-// openWorkspaceWith starts a deployment that change makes of the default one;
+// openWorkspaceWith starts a deployment that change makes of the basic one;
 // it may return further plugins.
 func openWorkspaceWith(ctx context.Context, dir string, change func(*deploy.Options) []plug.Plugin) (*workspace, error) {
 	dir, err := workdir(dir)
