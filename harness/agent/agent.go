@@ -67,7 +67,9 @@ type Config struct {
 type Deps struct {
 	Tools  *tool.Registry
 	Prompt *prompt.Registry
-	// Models must have a provider when a step begins.
+	// Models must have a provider when a step begins, else the turn fails with
+	// SERVICE_UNAVAILABLE. Only a provider that is just being replaced is waited
+	// for.
 	Models *plug.Service[*llm.Registry]
 	// Attachments is asked for the images of a conversation; without a store
 	// they go as text that names them.

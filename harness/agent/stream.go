@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/event"
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/session"
@@ -16,7 +17,7 @@ import (
 func (t *turn) request(ctx context.Context) (*llm.Message, llm.FinishKind, error) {
 	models, release, err := t.deps.Models.Wait(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, "", noModels(ctx, err)
 	}
 	defer release()
 	req, err := t.prepare(ctx, models)
@@ -42,6 +43,16 @@ func (t *turn) request(ctx context.Context) (*llm.Message, llm.FinishKind, error
 			return nil, "", err
 		}
 	}
+}
+
+// noModels says what a deployment without models lacks; the end of ctx speaks
+// for itself.
+func noModels(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return errs.Wrap(errs.ServiceUnavailable,
+		"no model registry is mounted; mount one (plugins/models) and an adapter of the agent's provider, such as plugins/openai or plugins/anthropic", err)
 }
 
 // stream is one attempt.

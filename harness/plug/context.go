@@ -140,11 +140,8 @@ func (c *Context) Replace(ctx context.Context, name string, p Plugin) error {
 	if _, err := c.plan([]Plugin{p}, name); err != nil {
 		return err
 	}
-	m, err := c.start(ctx, p, name)
+	m, err := c.succeed(ctx, p, c.mounted[i])
 	if err != nil {
-		for _, at := range c.mounted[i].places {
-			err = errors.Join(err, at.restore())
-		}
 		return err
 	}
 	err = c.leave(ctx, i)
@@ -198,6 +195,23 @@ func (c *Context) start(ctx context.Context, p Plugin, succeeds string) (_ *inst
 			return nil, failed(p.Name, errors.Join(err, m.stop(context.WithoutCancel(ctx))))
 		}
 		m.places = append(m.places, at)
+	}
+	return m, nil
+}
+
+// succeed starts p in the place of old, which is left serving when p fails.
+// Until one of them serves, callers may wait; no longer, for what p does not
+// provide will not come, and a call that waits for it would hold up old's leave.
+func (c *Context) succeed(ctx context.Context, p Plugin, old *instance) (*instance, error) {
+	for _, at := range old.places {
+		defer at.swap()()
+	}
+	m, err := c.start(ctx, p, old.plugin.Name)
+	if err != nil {
+		for _, at := range old.places {
+			err = errors.Join(err, at.restore())
+		}
+		return nil, err
 	}
 	return m, nil
 }

@@ -68,6 +68,9 @@ type publisher func(owner string, replace bool) (place, error)
 
 // place is one published implementation.
 type place interface {
+	// swap tells that a replacement of the provider is under way, until end is
+	// called.
+	swap() (end func())
 	// hide ends the registrations that stand on the implementation and makes
 	// the service unavailable, if the implementation is still the current one.
 	hide() error

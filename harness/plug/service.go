@@ -18,7 +18,8 @@ type Service[T any] struct {
 
 	mu      sync.Mutex
 	current *mounted[T]
-	changed chan struct{} // closed when current is set; made by who waits
+	changed chan struct{} // closed when current is set or swaps ends; made by who waits
+	swaps   int           // replacements of the provider under way
 	watches []*watch[T]
 	// turn keeps the watches' callbacks in the order of the changes, without
 	// holding mu while they run.
@@ -65,8 +66,11 @@ func (s *Service[T]) Acquire() (impl T, release func(), err error) {
 	return m.value, m.release, nil
 }
 
-// Wait is Acquire for a caller that would rather wait for an implementation
-// than fail. It waits until there is one or ctx ends.
+// Wait is Acquire for a caller that would rather wait for a successor than
+// fail. It waits while a replacement of the provider is under way, until there
+// is an implementation or ctx ends. Where no provider is mounted and none is
+// being replaced nobody is known to come, and the error is SERVICE_UNAVAILABLE
+// at once.
 func (s *Service[T]) Wait(ctx context.Context) (impl T, release func(), err error) {
 	for {
 		s.mu.Lock()
@@ -74,6 +78,10 @@ func (s *Service[T]) Wait(ctx context.Context) (impl T, release func(), err erro
 			m.calls++
 			s.mu.Unlock()
 			return m.value, m.release, nil
+		}
+		if s.swaps == 0 {
+			s.mu.Unlock()
+			return impl, nil, s.unavailable()
 		}
 		if s.changed == nil {
 			s.changed = make(chan struct{})
@@ -85,6 +93,14 @@ func (s *Service[T]) Wait(ctx context.Context) (impl T, release func(), err erro
 		case <-ctx.Done():
 			return impl, nil, errors.Join(s.unavailable(), context.Cause(ctx))
 		}
+	}
+}
+
+// wake lets those who wait look again. s.mu is held.
+func (s *Service[T]) wake() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
@@ -162,10 +178,7 @@ func (s *Service[T]) publish(owner string, impl T, replace bool) (place, error) 
 	}
 	watches := slices.Clone(s.watches)
 	s.current = m
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
+	s.wake()
 	s.mu.Unlock()
 
 	if err := s.takeUp(watches, m); err != nil {
@@ -205,14 +218,24 @@ func (m *mounted[T]) restore() error {
 		return nil
 	}
 	s.current = m
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
+	s.wake()
 	watches := slices.Clone(s.watches)
 	s.mu.Unlock()
 	// The service is there again even for those who cannot take it up anew.
 	return s.takeUp(watches, m)
+}
+
+func (m *mounted[T]) swap() (end func()) {
+	s := m.service
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.swaps++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.swaps--
+		s.wake()
+	}
 }
 
 func (m *mounted[T]) hide() error {
