@@ -26,7 +26,8 @@ type Call struct {
 	ID   string
 	Name string
 	// Arguments are validated and in canonical form: one JSON object, without
-	// white space, keys sorted.
+	// white space, keys sorted. Of a call that was refused before that, which
+	// [Done] alone tells of, they are as they came, or nil where that is no JSON.
 	Arguments json.RawMessage
 	// Agent is nil for a call without a session.
 	Agent *Agent
@@ -60,6 +61,17 @@ type Invocation struct {
 	// Arguments is the text of a JSON object; "" counts as {}.
 	Arguments string
 	Agent     *Agent
+}
+
+// refused is the call of an invocation that never became one.
+func (inv Invocation) refused() *Call {
+	call := &Call{ID: inv.ID, Name: inv.Name, Agent: inv.Agent}
+	if inv.Arguments == "" {
+		call.Arguments = json.RawMessage("{}")
+	} else if raw := json.RawMessage(inv.Arguments); json.Valid(raw) {
+		call.Arguments = raw
+	}
+	return call
 }
 
 // Result is what came of a call.

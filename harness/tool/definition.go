@@ -11,7 +11,8 @@
 //	validate -> PreExecute -> guards -> Execute(body) -> PostExecute -> Done
 //
 // A failure at any stage becomes a result with the text "Error: <message>" and
-// the error's code beside it; Execute of the registry never fails otherwise.
+// the error's code beside it; Execute of the registry never fails otherwise, and
+// Done tells of every result.
 // What is wrong with arguments a tool may say itself, see [Definition].Invalid.
 package tool
 

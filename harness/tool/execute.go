@@ -48,7 +48,9 @@ var (
 	// PostExecute may replace the result, content or value, or block it by
 	// returning an error.
 	PostExecute = event.NewWaterfall[Executed, Result]("tools/post-execute")
-	// Done tells of the final result.
+	// Done tells of the final result of every call, also of one that was refused
+	// before PreExecute: aborted, of an unknown tool, or with invalid arguments.
+	// Such a call reached no other stage, and its Arguments are not validated.
 	Done = event.NewEmit[Executed]("tools/result")
 )
 
@@ -88,27 +90,37 @@ func (r *Registry) Guard(scope event.Scope, check func(context.Context, *Call) e
 	return undo
 }
 
-// Execute runs one call through the pipeline. Every failure is in the result.
+// Execute runs one call through the pipeline. Every failure is in the result,
+// and [Done] tells of every result.
 func (r *Registry) Execute(ctx context.Context, inv Invocation) Result {
-	if ctx.Err() != nil {
-		return Failure(AbortedBeforeDispatch())
-	}
-	reg, err := r.lookup(inv.Agent, inv.Name)
-	if err != nil {
-		return Failure(err)
-	}
-	call, err := reg.prepare(inv)
-	if err != nil {
-		return reg.refuse(inv, err)
-	}
-	result, err := r.run(ctx, reg, call)
-	if err != nil {
-		result = Failure(aborted(ctx, coded(errs.ToolFailed, err)))
+	call, result := r.execute(ctx, inv)
+	if call == nil {
+		call = inv.refused()
 	}
 	if err := Done.Send(context.WithoutCancel(ctx), r.bus, Executed{call, result}); err != nil {
 		return Failure(err)
 	}
 	return result
+}
+
+// execute returns no call where it was refused before there was one.
+func (r *Registry) execute(ctx context.Context, inv Invocation) (*Call, Result) {
+	if ctx.Err() != nil {
+		return nil, Failure(AbortedBeforeDispatch())
+	}
+	reg, err := r.lookup(inv.Agent, inv.Name)
+	if err != nil {
+		return nil, Failure(err)
+	}
+	call, err := reg.prepare(inv)
+	if err != nil {
+		return nil, reg.refuse(inv, err)
+	}
+	result, err := r.run(ctx, reg, call)
+	if err != nil {
+		result = Failure(aborted(ctx, coded(errs.ToolFailed, err)))
+	}
+	return call, result
 }
 
 // AbortedBeforeDispatch is the error of a call that was cancelled before it

@@ -347,6 +347,56 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestDoneTellsOfRefusedCalls shows that who watches the results misses none of
+// those that never reached a tool.
+func TestDoneTellsOfRefusedCalls(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name      string
+		ctx       context.Context
+		tool      string
+		arguments string
+		code      errs.Code
+		seen      string // arguments that tools/result tells of
+	}{
+		{"unknown tool", t.Context(), "nobody", `{ "a": 1 }`, errs.UnknownTool, `{ "a": 1 }`},
+		{"no arguments", t.Context(), "nobody", "", errs.UnknownTool, "{}"},
+		{"no JSON", t.Context(), "echo", `{"text":`, errs.InvalidArgs, ""},
+		{"invalid arguments", t.Context(), "echo", `{"text":1}`, errs.InvalidArgs, `{"text":1}`},
+		{"aborted", ended, "echo", `{"text":"hi"}`, errs.AbortedBeforeDispatch, `{"text":"hi"}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t)
+			tool.PreExecute.On(&f.bus, f.scope, func(context.Context, *tool.Call, event.Next[*tool.Call, tool.Decision]) (tool.Decision, error) {
+				t.Error("a refused call reached tools/pre-execute")
+				return tool.Decision{}, nil
+			})
+			var done []tool.Executed
+			tool.Done.On(&f.bus, f.scope, func(ctx context.Context, e tool.Executed) error {
+				done = append(done, e)
+				return ctx.Err()
+			})
+			agent := &tool.Agent{Provider: "p", Model: "m"}
+			got := f.Execute(test.ctx, tool.Invocation{ID: "c1", Name: test.tool, Arguments: test.arguments, Agent: agent})
+			if got.Error == nil || got.Error.Code != string(test.code) {
+				t.Errorf("result %+v, want code %s", got, test.code)
+			}
+			if len(done) != 1 {
+				t.Fatalf("tools/result told of %d results, want 1", len(done))
+			}
+			if diff := cmp.Diff(got, done[0].Result); diff != "" {
+				t.Errorf("result that tools/result tells of (-want +got):\n%s", diff)
+			}
+			call := done[0].Call
+			if call.ID != "c1" || call.Name != test.tool || call.Agent != agent || string(call.Arguments) != test.seen {
+				t.Errorf("call %+v with arguments %q, want %q", call, call.Arguments, test.seen)
+			}
+		})
+	}
+}
+
 func names(ds []tool.Definition) []string {
 	var out []string
 	for _, d := range ds {
