@@ -31,6 +31,11 @@ type Config struct {
 	TimeOf func(seq int64) (t time.Time, ok bool)
 	// NewID gives the ids of sessions and messages. Default: random UUIDs.
 	NewID func() string
+	// Recall, where it is not nil, is asked for what a tool call takes from the
+	// world and tells, such as an id that it draws: a replay puts the next
+	// recorded value of that name into the pointer. Where it reports false the
+	// call makes a value of its own, and into means nothing.
+	Recall func(callID, name string, into any) bool
 	// KnownTypes are event types, beside the core ones, that the deployment
 	// understands; any other must be marked ignorable.
 	KnownTypes []string
@@ -140,6 +145,12 @@ func (s *Session) Cwd() string { return s.header.Cwd }
 
 // NewID returns an id from the session's generator, for a message.
 func (s *Session) NewID() string { return s.config.NewID() }
+
+// Recall puts what the call told under a name when it was recorded into a
+// pointer. It reports false in a session that is no replay.
+func (s *Session) Recall(callID, name string, into any) bool {
+	return s.config.Recall != nil && s.config.Recall(callID, name, into)
+}
 
 // Append adds events to the log, all of them or none, and returns them with
 // their numbers and times. The log keeps their data: it must not be changed

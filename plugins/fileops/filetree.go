@@ -129,7 +129,7 @@ func runTree(ctx context.Context, r *request) (result, error) {
 		return nil, err
 	}
 	out := drawnOf(t.Path, got, o)
-	out.ElapsedMS = time.Since(began).Milliseconds()
+	out.ElapsedMS = r.elapsed(began)
 	return out, nil
 }
 

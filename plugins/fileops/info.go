@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bridle-go/bridle/harness/errs"
@@ -72,7 +71,7 @@ func runInfo(ctx context.Context, r *request) (result, error) {
 		info.Modified = link.Modified // of a symlink that leads nowhere
 	}
 	if !info.Modified.IsZero() {
-		out.Modified = info.Modified.UTC().Format(time.RFC3339Nano)
+		out.Modified = r.fileTime("modified", info.Modified)
 	}
 	if info.Exists() {
 		readable, writable, err := vfs.Access(ctx, r.fs, t)
@@ -85,7 +84,7 @@ func runInfo(ctx context.Context, r *request) (result, error) {
 			return nil, err
 		}
 		if !born.IsZero() {
-			out.Created = born.UTC().Format(time.RFC3339Nano)
+			out.Created = r.fileTime("created", born)
 		}
 	}
 	if info.Type == vfs.File {

@@ -103,7 +103,7 @@ func runList(ctx context.Context, r *request) (result, error) {
 		}
 		out.Entries = append(out.Entries, item)
 	}
-	out.ElapsedMS = time.Since(began).Milliseconds()
+	out.ElapsedMS = r.elapsed(began)
 	return out, nil
 }
 
@@ -171,7 +171,7 @@ func (r *request) describeEntry(ctx context.Context, dir vfs.Target, e tree.List
 		return note(err)
 	}
 	if !info.Modified.IsZero() {
-		out.Modified = info.Modified.UTC().Format(time.RFC3339Nano)
+		out.Modified = r.fileTime("modified", info.Modified)
 	}
 	if info.Type != vfs.File {
 		return nil

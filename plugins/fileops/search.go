@@ -155,7 +155,7 @@ func runSearch(ctx context.Context, r *request) (result, error) {
 		}
 		out.FileMatchCounts = append(out.FileMatchCounts, fileCount{name, f.Count})
 	}
-	out.ElapsedMS = time.Since(began).Milliseconds()
+	out.ElapsedMS = r.elapsed(began)
 	return out, nil
 }
 

@@ -25,6 +25,8 @@ type plan struct {
 	ids []drawn
 	// answers are the outcomes of the questions of each call, in order.
 	answers map[string][]approval.Outcome
+	// told is what each call told.
+	told map[callKey]*telling
 	// foreign tells that another system worded the runtime context.
 	foreign bool
 }
@@ -127,6 +129,7 @@ func newPlan(log *session.Log, exact bool) *plan {
 	}
 	p.count()
 	p.answers = answersOf(p.events[p.seed:])
+	p.told = tellings(log.Events)
 	p.readTurns()
 	p.readInputs()
 	if !exact {

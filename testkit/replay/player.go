@@ -41,7 +41,7 @@ func newPlayer(p *plan, models []llm.ModelInfo) *player {
 
 // config is the clock and the ids of the replayed session.
 func (p *player) config(types []string) session.Config {
-	c := session.Config{KnownTypes: types, NewID: p.newID, Clock: func() time.Time { return time.UnixMilli(0) }}
+	c := session.Config{KnownTypes: types, NewID: p.newID, Recall: p.recall, Clock: func() time.Time { return time.UnixMilli(0) }}
 	if p.plan.exact {
 		c.TimeOf = func(seq int64) (time.Time, bool) {
 			if seq >= int64(len(p.plan.events)) {

@@ -117,6 +117,9 @@ type Options struct {
 	// Now and Random give times and ids; time.Now and crypto/rand if nil.
 	Now    func() time.Time
 	Random io.Reader
+	// ID, if not nil, may replace the id that was made for a backup, as a replay
+	// does. What is no id, or that of a backup that is there, replaces nothing.
+	ID func(fresh string) string
 }
 
 // Keeper makes and finds backups. It may be used concurrently.
@@ -124,6 +127,7 @@ type Keeper struct {
 	store  Store
 	now    func() time.Time
 	random io.Reader
+	id     func(fresh string) string
 
 	mu   sync.Mutex
 	last time.Time
@@ -131,7 +135,7 @@ type Keeper struct {
 
 // New returns a keeper of backups in store.
 func New(store Store, o Options) *Keeper {
-	k := &Keeper{store: store, now: o.Now, random: o.Random}
+	k := &Keeper{store: store, now: o.Now, random: o.Random, id: o.ID}
 	if k.now == nil {
 		k.now = time.Now
 	}
@@ -183,6 +187,9 @@ func (k *Keeper) Create(ctx context.Context, r Request) (Meta, error) {
 	}
 	id, created, err := k.newID()
 	if err != nil {
+		return Meta{}, err
+	}
+	if id, created, err = k.replaced(ctx, dir, id, created); err != nil {
 		return Meta{}, err
 	}
 	m := Meta{
@@ -283,6 +290,29 @@ func (k *Keeper) newID() (string, time.Time, error) {
 	}
 	k.last = now
 	return now.Format(idTime) + "-" + hex.EncodeToString(random[:]), now, nil
+}
+
+// replaced returns the id that takes the place of one for a backup in dir, with
+// its time.
+func (k *Keeper) replaced(ctx context.Context, dir, id string, created time.Time) (string, time.Time, error) {
+	if k.id == nil {
+		return id, created, nil
+	}
+	other := k.id(id)
+	if other == id || !idPattern.MatchString(other) {
+		return id, created, nil
+	}
+	at, err := time.Parse(idTime, other[:len(idTime)])
+	if err != nil {
+		return id, created, nil // the digits of no time
+	}
+	switch _, err := k.store.Stat(ctx, path.Join(dir, other+contentSuffix)); {
+	case err == nil:
+		return id, created, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", time.Time{}, err
+	}
+	return other, at, nil
 }
 
 func checkLabel(label string) error {

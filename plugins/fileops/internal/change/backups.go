@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bridle-go/bridle/harness/approval"
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -90,13 +92,19 @@ func (r *run) listBackups(ctx context.Context, a *ListBackupsArgs) (*ListBackups
 	for _, m := range list[res.Offset:end] {
 		res.Backups = append(res.Backups, BackupEntry{
 			BackupID: m.ID, BackupPath: vfs.DisplayName(m.Path), OriginalPath: vfs.DisplayName(m.OriginalPath), IsDir: m.Directory, SHA256: m.SHA256,
-			SizeBytes: m.Size, Mode: fmt.Sprintf("%04o", m.Mode), Modified: m.Modified, Label: m.Label, Created: m.Created,
+			SizeBytes: m.Size, Mode: fmt.Sprintf("%04o", m.Mode), Modified: r.modified(m), Label: m.Label, Created: m.Created,
 		})
 	}
 	if end < len(list) {
 		res.NextOffset = &end
 	}
 	return res, nil
+}
+
+// modified is when a file that was backed up had been written. A replay cannot
+// know it, so it is an input.
+func (r *run) modified(m backup.Meta) time.Time {
+	return tool.Input(r.call, "modified", func() time.Time { return m.Modified })
 }
 
 func (r *run) rollback(ctx context.Context, a *RollbackArgs) (*RollbackResult, error) {

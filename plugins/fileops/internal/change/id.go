@@ -4,8 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 	"time"
+
+	"github.com/bridle-go/bridle/harness/tool"
 )
 
 // clock gives times that never repeat or go back, and ids.
@@ -55,4 +58,16 @@ func (c *clock) id() (string, error) {
 		hi >>= 5
 	}
 	return string(out[:]), nil
+}
+
+// ulid is the form of what id returns.
+var ulid = regexp.MustCompile("^[0-7][" + crockford + "]{25}$")
+
+// drawID returns the id that the call tells under a name: a new one, or in a
+// replay the recorded one. Files are named after ids, so nothing else will do.
+func (r *run) drawID(name string) (string, error) {
+	if id := tool.Input(r.call, name, func() string { return "" }); ulid.MatchString(id) {
+		return id, nil
+	}
+	return r.clock.id()
 }

@@ -115,7 +115,7 @@ func (r *run) begin(ctx context.Context) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.clock.id()
+	id, err := r.drawID("journal")
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/bridle-go/bridle/harness/errs"
+	"github.com/bridle-go/bridle/harness/tool"
 	"github.com/bridle-go/bridle/harness/vfs"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/backup"
 	"github.com/bridle-go/bridle/plugins/fileops/internal/fault"
@@ -33,7 +34,9 @@ func (r *run) store() store {
 }
 
 func (r *run) newKeeper() *backup.Keeper {
-	return backup.New(r.store(), backup.Options{Now: r.clock.time, Random: r.clock})
+	return backup.New(r.store(), backup.Options{Now: r.clock.time, Random: r.clock, ID: func(fresh string) string {
+		return tool.Input(r.call, "backup_id", func() string { return fresh })
+	}})
 }
 
 func (s store) options() vfs.Options { return vfs.Options{Actor: s.r.call, Root: s.root} }

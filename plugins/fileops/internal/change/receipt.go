@@ -26,7 +26,7 @@ const (
 // Receipt tells what one change did on disk. Paths are absolute.
 type Receipt struct {
 	// ReceiptID is a ULID. The session's log, a replay and an export have it
-	// too.
+	// too: it is an input of the call (tool.Input).
 	ReceiptID       string `json:"receipt_id"`
 	Operation       string `json:"operation"`
 	Path            string `json:"path"`
@@ -181,7 +181,7 @@ func (l Logged) Event() (session.Event, error) {
 // finish gives a receipt its id, logs it, and keeps it for the outcome. The
 // change is on disk: that it could not be logged is told, and fails nothing.
 func (r *run) finish(rec Receipt) Receipt {
-	id, err := r.clock.id()
+	id, err := r.drawID("receipt_id")
 	rec.ReceiptID, rec.Operation = id, r.op
 	if r.journal != nil && !rec.hidden {
 		rec.entry = len(r.journal.doc.Records)
