@@ -126,7 +126,8 @@ const (
 const (
 	// MissingService reports a plugin that needs a service nobody provides.
 	MissingService Code = "SERVICE_MISSING"
-	// DuplicateService reports a service that two plugins provide.
+	// DuplicateService reports a service that two plugins provide, or that one
+	// declares twice.
 	DuplicateService Code = "SERVICE_DUPLICATE"
 	// ServiceUnavailable reports a call on a service whose provider has left.
 	ServiceUnavailable Code = "SERVICE_UNAVAILABLE"

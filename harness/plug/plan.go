@@ -26,7 +26,9 @@ func (c *Context) plan(plugins []Plugin, leaving string) ([]Plugin, error) {
 			problems = append(problems, errs.New(errs.InvalidArgs, "a plugin needs a name"))
 		} else if names[p.Name] {
 			problems = append(problems, &errs.Error{Code: errs.DuplicatePlugin, Op: p.Name,
-				Message: fmt.Sprintf("two plugins are called %q", p.Name)})
+				Message: fmt.Sprintf("two plugins are called %q; mount one of them, or give them different names", p.Name)})
+		} else if err := p.declaredTwice(); err != nil {
+			problems = append(problems, err)
 		}
 		names[p.Name] = true
 		for _, d := range p.Services {
@@ -34,7 +36,9 @@ func (c *Context) plan(plugins []Plugin, leaving string) ([]Plugin, error) {
 				continue
 			}
 			if other, taken := providers[d.typ]; taken {
-				problems = append(problems, duplicate(d.name, other, p.Name))
+				if other != p.Name { // else told already, as one of the above
+					problems = append(problems, duplicate(d.name, other, p.Name))
+				}
 				continue
 			}
 			providers[d.typ] = p.Name
@@ -65,7 +69,7 @@ func (c *Context) plan(plugins []Plugin, leaving string) ([]Plugin, error) {
 	for _, p := range ordered {
 		opts, _ := c.assemble(p, NewScope(p.Name))
 		if err := fx.ValidateApp(opts); err != nil {
-			return nil, failed(p.Name, err)
+			return nil, unwired(p, err)
 		}
 	}
 	return ordered, nil

@@ -110,6 +110,7 @@ func TestProblemsAreFoundBeforeAnythingRuns(t *testing.T) {
 		{"missing service", []plug.Plugin{greeterPlugin("p", "x"), need("q", plug.Needs[clock]())}, errs.MissingService, []string{`"q"`, "plug_test.clock"}},
 		{"two providers", []plug.Plugin{greeterPlugin("p", "x"), greeterPlugin("q", "y")}, errs.DuplicateService, []string{`"p"`, `"q"`, "plug_test.greeter"}},
 		{"one name twice", []plug.Plugin{userPlugin("p", &s), greeterPlugin("p", "y")}, errs.DuplicatePlugin, []string{`"p"`}},
+		{"one service declared twice", []plug.Plugin{need("p", plug.Uses[clock](), plug.Uses[clock]())}, errs.DuplicateService, []string{`"p" declares service plug_test.clock twice`}},
 		{"no name", []plug.Plugin{need("")}, errs.InvalidArgs, nil},
 		{"circle", []plug.Plugin{
 			{Name: "p", Services: []plug.Declaration{plug.Needs[greeter](), plug.Provides[clock]()}},
