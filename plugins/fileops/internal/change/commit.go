@@ -182,41 +182,15 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 		return none, err
 	}
 	sha := sum(c.next)
-	show := func(context.Context) (string, error) {
-		if d := diff(c.p, orEmpty(c.was), c.next); d != nil {
-			return *d, nil
-		}
-		return fmt.Sprintf("%d bytes become %d; they are no text, or too many to show\n", c.was.size, len(c.next)), nil
-	}
-	err = r.ask(ctx, c.p, approval.Request{
-		Reason: fmt.Sprintf("%s %s: %s", r.op, c.p.show, c.what),
-		Diff:   show, Before: c.was.sha, After: sha,
-	})
-	if err != nil {
+	if err := r.ask(ctx, c.p, c.question(r.op, sha)); err != nil {
 		return none, err
 	}
 	root, err := r.backupRoot(ctx, c.keep.BackupRoot)
 	if err != nil {
 		return none, err
 	}
-	made, err := r.missingParents(ctx, c.p.physical)
+	rec, k, err := r.secure(ctx, c, root, sha)
 	if err != nil {
-		return none, err
-	}
-	var k *kept
-	if c.was.exists && (c.keep.wanted() || r.journal != nil) {
-		if k, err = r.keep(ctx, c.p.physical, c.was, root, c.keep.BackupLabel); err != nil {
-			return none, err
-		}
-	}
-	mode := c.was.mode
-	if c.attr.SetMode {
-		mode = c.attr.Mode
-	}
-	rec := Record{Path: c.p.physical, Made: made, Before: c.was.state(k),
-		After: State{Type: isFile, SHA256: sha, Size: int64(len(c.next)), Mode: mode}}
-	if err := r.note(ctx, rec); err != nil {
-		r.discard(ctx, k, root)
 		return none, err
 	}
 	result, err := r.put(ctx, c.p.t, c.next, c.attr, r.options(guard))
@@ -232,16 +206,9 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 		}
 		return none, fault.Of(err, c.p.field)
 	}
-	out := Receipt{
-		Path: c.p.show, Effect: c.effect, SHA256Before: c.was.sha, SHA256After: sha,
-		BytesAfter: new(int64(len(c.next))), AddedLines: c.adds, RemovedLines: c.drops,
-		record: rec, shown: [2]string{r.rel(c.p.physical)}, was: c.was.exists,
-	}
-	if c.was.exists {
-		out.BytesBefore = &c.was.size
-	}
+	out := c.receipt(rec, r.rel(c.p.physical))
 	out.BackupID = r.settle(k, root, c.keep)
-	out.SelfVerified, out.VerificationError = verdict(now, verr, sha, mode, c.attr.SetMode)
+	out.SelfVerified, out.VerificationError = verdict(now, verr, sha, rec.After.Mode, c.attr.SetMode)
 	switch {
 	case err != nil: // done all the same, as the second look showed
 		out.VerificationError = err.Error()
@@ -254,6 +221,58 @@ func (r *run) commit(ctx context.Context, c *proposal) (Receipt, error) {
 		out.VerificationError = err.Error()
 	}
 	return r.finish(out), nil
+}
+
+// question is what is asked before a proposal is carried out, whose content has
+// the digest sha.
+func (c *proposal) question(op, sha string) approval.Request {
+	return approval.Request{
+		Reason: fmt.Sprintf("%s %s: %s", op, c.p.show, c.what), Before: c.was.sha, After: sha,
+		Diff: func(context.Context) (string, error) {
+			if d := diff(c.p, orEmpty(c.was), c.next); d != nil {
+				return *d, nil
+			}
+			return fmt.Sprintf("%d bytes become %d; they are no text, or too many to show\n", c.was.size, len(c.next)), nil
+		},
+	}
+}
+
+// secure makes what a proposal can be taken back by: a backup of what is there,
+// where one is wanted, and the note in the journal.
+func (r *run) secure(ctx context.Context, c *proposal, root, sha string) (rec Record, k *kept, err error) {
+	made, err := r.missingParents(ctx, c.p.physical)
+	if err != nil {
+		return rec, nil, err
+	}
+	if c.was.exists && (c.keep.wanted() || r.journal != nil) {
+		if k, err = r.keep(ctx, c.p.physical, c.was, root, c.keep.BackupLabel); err != nil {
+			return rec, nil, err
+		}
+	}
+	mode := c.was.mode
+	if c.attr.SetMode {
+		mode = c.attr.Mode
+	}
+	rec = Record{Path: c.p.physical, Made: made, Before: c.was.state(k),
+		After: State{Type: isFile, SHA256: sha, Size: int64(len(c.next)), Mode: mode}}
+	if err := r.note(ctx, rec); err != nil {
+		r.discard(ctx, k, root)
+		return rec, nil, err
+	}
+	return rec, k, nil
+}
+
+// receipt tells of a proposal that was carried out, at a path that is shown so.
+func (c *proposal) receipt(rec Record, shown string) Receipt {
+	out := Receipt{
+		Path: c.p.show, Effect: c.effect, SHA256Before: c.was.sha, SHA256After: rec.After.SHA256,
+		BytesAfter: new(int64(len(c.next))), AddedLines: c.adds, RemovedLines: c.drops,
+		record: rec, shown: [2]string{shown}, was: c.was.exists,
+	}
+	if c.was.exists {
+		out.BytesBefore = &c.was.size
+	}
+	return out
 }
 
 // guarded reports whether the guard of a change has refused it. Nothing was

@@ -45,21 +45,34 @@ func (r *run) delete(ctx context.Context, a *DeleteArgs) (*DeleteResult, error) 
 	if err := r.ask(ctx, p, r.deletion(p, was)); err != nil {
 		return res, err
 	}
-	root, err := r.backupRoot(ctx, a.BackupRoot)
+	out, err := r.remove(ctx, p, was, before, guard, a.Keep)
 	if err != nil {
 		return res, err
 	}
+	res.BackupID = out.BackupID
+	res.Deleted, res.SelfVerified, res.VerificationError = new(true), &out.SelfVerified, out.VerificationError
+	return res, nil
+}
+
+// remove deletes an entry that was found to be as was and before tell, and makes
+// the receipt of that.
+func (r *run) remove(ctx context.Context, p *place, was *file, before State, guard vfs.Guard, keep Keep) (Receipt, error) {
+	none := Receipt{}
+	root, err := r.backupRoot(ctx, keep.BackupRoot)
+	if err != nil {
+		return none, err
+	}
 	var k *kept
-	if was.exists && (a.wanted() || r.journal != nil) {
-		if k, err = r.keep(ctx, p.physical, was, root, a.BackupLabel); err != nil {
-			return res, err
+	if was.exists && (keep.wanted() || r.journal != nil) {
+		if k, err = r.keep(ctx, p.physical, was, root, keep.BackupLabel); err != nil {
+			return none, err
 		}
 		before = was.state(k)
 	}
 	rec := Record{Path: p.physical, Before: before, After: State{Type: isAbsent}}
 	if err := r.note(ctx, rec); err != nil {
 		r.discard(ctx, k, root)
-		return res, err
+		return none, err
 	}
 	err = vfs.Remove(ctx, r.fs, p.t, r.options(guard))
 	now, verr := r.fs.Lstat(context.WithoutCancel(ctx), p.t)
@@ -69,9 +82,9 @@ func (r *run) delete(ctx context.Context, a *DeleteArgs) (*DeleteResult, error) 
 			r.discard(ctx, k, root)
 		}
 		if guarded(err) {
-			return res, r.stale(ctx, p, err)
+			return none, r.stale(ctx, p, err)
 		}
-		return res, fault.Of(err, p.field)
+		return none, fault.Of(err, p.field)
 	}
 	out := Receipt{
 		Path: p.show, Effect: Deleted, SHA256Before: was.sha, BytesBefore: &was.size,
@@ -88,14 +101,11 @@ func (r *run) delete(ctx context.Context, a *DeleteArgs) (*DeleteResult, error) 
 	if was.isText() {
 		out.RemovedLines = new(lines(was.data))
 	}
-	out.BackupID = r.settle(k, root, a.Keep)
-	res.BackupID = out.BackupID
+	out.BackupID = r.settle(k, root, keep)
 	if err := r.tell(ctx, p.t, &file{}); err != nil && out.VerificationError == "" {
 		out.VerificationError = err.Error()
 	}
-	out = r.finish(out)
-	res.Deleted, res.SelfVerified, res.VerificationError = new(true), &out.SelfVerified, out.VerificationError
-	return res, nil
+	return r.finish(out), nil
 }
 
 // deletion is the question before a deletion.

@@ -142,22 +142,9 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 			"%s looks like the journal of an interrupted %s, but was left alone: %s; remove the file if nobody misses what it tells of",
 			vfs.DisplayName(j.path), vfs.DisplayName(j.doc.Operation), why)}, nil
 	}
-	// Of several who find it, one takes it over.
 	live.Store(j.doc.ID, true)
 	defer live.Delete(j.doc.ID)
-	j.doc.Owner = self()
-	j.written = j.doc
-	j.written.Records, j.written.Scratch = slices.Clone(j.doc.Records), slices.Clone(j.doc.Scratch)
-	claim := j.opts
-	claim.Guard = vfs.ReplaceIfVersion(b.Version)
-	data, err := json.Marshal(j.doc)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.put(ctx, j.t, data, vfs.Attr{}, claim); err != nil {
-		if errs.CodeOf(err) == errs.StaleVersion {
-			return nil, nil
-		}
+	if mine, err := r.claim(ctx, j, b.Version); err != nil || !mine {
 		return nil, err
 	}
 	r.sweepRemains(ctx, j)
@@ -169,19 +156,7 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 			defer func() { r.root = vfs.Target{} }()
 			r.root = r.base
 		}
-		r.journal = j
-		undone := map[int]bool{}
-		finished := r.takeBack(ctx, j, func(entry int, u Record, err error) {
-			if err != nil {
-				rec.Problems = append(rec.Problems, err.Error())
-				return
-			}
-			undone[entry] = true
-			rec.Undone = append(rec.Undone, r.rel(u.Path))
-		})
-		r.journal = nil
-		r.logUndone(j.doc.ID, undone)
-		if !finished {
+		if !r.undoInterrupted(ctx, j, rec) {
 			r.logRecovery(*rec)
 			return rec, nil
 		}
@@ -191,6 +166,43 @@ func (r *run) finishJournal(ctx context.Context, dir, name string) (*Recovery, e
 	}
 	r.logRecovery(*rec)
 	return rec, nil
+}
+
+// claim makes this process the owner of a journal that still has the version
+// that was read. Of several who find it, one takes it over.
+func (r *run) claim(ctx context.Context, j *journal, version vfs.Version) (mine bool, err error) {
+	j.doc.Owner = self()
+	j.written = j.doc
+	j.written.Records, j.written.Scratch = slices.Clone(j.doc.Records), slices.Clone(j.doc.Scratch)
+	opts := j.opts
+	opts.Guard = vfs.ReplaceIfVersion(version)
+	data, err := json.Marshal(j.doc)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.put(ctx, j.t, data, vfs.Attr{}, opts)
+	if errs.CodeOf(err) == errs.StaleVersion {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// undoInterrupted takes back the changes of a journal that its owner did not
+// complete, and tells rec of each. It reports whether none is left for later.
+func (r *run) undoInterrupted(ctx context.Context, j *journal, rec *Recovery) (finished bool) {
+	r.journal = j
+	undone := map[int]bool{}
+	finished = r.takeBack(ctx, j, func(entry int, u Record, err error) {
+		if err != nil {
+			rec.Problems = append(rec.Problems, err.Error())
+			return
+		}
+		undone[entry] = true
+		rec.Undone = append(rec.Undone, r.rel(u.Path))
+	})
+	r.journal = nil
+	r.logUndone(j.doc.ID, undone)
+	return finished
 }
 
 // sweepRemains removes what the provider of the dead process had staged beside

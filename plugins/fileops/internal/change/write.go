@@ -53,26 +53,12 @@ func (r *run) write(ctx context.Context, a *WriteArgs) (*WriteResult, error) {
 		return res, err
 	}
 	res.Created = new(!was.exists)
-	verb, effect := "create", Created
-	switch {
-	case was.exists && a.Append:
-		verb, effect = "append to", Updated
-	case was.exists:
-		verb, effect = "overwrite", Updated
-	}
-	what := fmt.Sprintf("%s %s (%s)", verb, p.show, count(len(next), "byte"))
+	verb, c := writing(a, p, was, next)
 	if a.DryRun {
-		res.Text = "would " + what
+		res.Text = "would " + c.what
 		return res, nil
 	}
-	c := &proposal{
-		p: p, was: was, next: next, intent: vfs.WriteIntent, effect: effect,
-		seen: sameDigest(a.ExpectedSHA256, was), keep: a.Keep, what: what,
-	}
 	c.adds, c.drops = stat(was, next)
-	if was.exists && a.Append {
-		c.intent = vfs.EditIntent // the rest of the file stays
-	}
 	done, err := r.commit(ctx, c)
 	if err != nil {
 		res.Created = nil
@@ -88,8 +74,26 @@ func (r *run) write(ctx context.Context, a *WriteArgs) (*WriteResult, error) {
 	}
 	res.BackupID = done.BackupID
 	res.SelfVerified, res.VerificationError = &done.SelfVerified, done.VerificationError
-	res.Text = did(verb) + strings.TrimPrefix(what, verb)
+	res.Text = did(verb) + strings.TrimPrefix(c.what, verb)
 	return res, nil
+}
+
+// writing is the proposal of a write, and the verb for it.
+func writing(a *WriteArgs, p *place, was *file, next []byte) (verb string, c *proposal) {
+	c = &proposal{
+		p: p, was: was, next: next, intent: vfs.WriteIntent, effect: Updated,
+		seen: sameDigest(a.ExpectedSHA256, was), keep: a.Keep,
+	}
+	switch {
+	case !was.exists:
+		verb, c.effect = "create", Created
+	case a.Append:
+		verb, c.intent = "append to", vfs.EditIntent // the rest of the file stays
+	default:
+		verb = "overwrite"
+	}
+	c.what = fmt.Sprintf("%s %s (%s)", verb, p.show, count(len(next), "byte"))
+	return verb, c
 }
 
 func did(verb string) string {
