@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,8 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case there && r.Header.Get("If-None-Match") == "*",
 		r.Header.Get("If-Match") != "" && (!there || r.Header.Get("If-Match") != etag(file)):
 		w.WriteHeader(http.StatusPreconditionFailed)
+	case o.belowFile(r.URL.Path):
+		w.WriteHeader(http.StatusConflict)
 	default:
 		var content bytes.Buffer
 		if _, err := content.ReadFrom(r.Body); err != nil {
@@ -51,6 +54,15 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		o.files[r.URL.Path] = content.Bytes()
 		w.Header().Set("ETag", etag(content.Bytes()))
 	}
+}
+
+func (o *objects) belowFile(name string) bool {
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if _, there := o.files[dir]; there {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *objects) names(dir string) string {

@@ -296,7 +296,7 @@ func (p Remote) request(ctx context.Context, method, op string, t vfs.Target, he
 	}
 	code, known := map[int]errs.Code{
 		http.StatusOK: "", http.StatusNotFound: errs.NotFound, http.StatusForbidden: errs.Permission,
-		http.StatusPreconditionFailed: errs.StaleVersion,
+		http.StatusPreconditionFailed: errs.StaleVersion, http.StatusConflict: errs.NotDirectory,
 	}[res.StatusCode]
 	if !known {
 		code = errs.IO

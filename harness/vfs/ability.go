@@ -79,7 +79,8 @@ type (
 	}
 	// ByteWriter writes any content.
 	ByteWriter interface {
-		// WriteBytes is WriteText without the demand for text.
+		// WriteBytes is WriteText without the demand for text. data stays the
+		// caller's, who may change it once WriteBytes has returned.
 		WriteBytes(ctx context.Context, t Target, data []byte, attr Attr, opts Options) (WriteResult, error)
 	}
 	// Opener reads any part of a regular file.

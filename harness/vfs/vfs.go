@@ -230,7 +230,7 @@ type FileSystem interface {
 	// ReadBytes reads a whole file of at most limit bytes. A larger one is
 	// FS_TOO_LARGE, whether that is known beforehand or discovered; never a
 	// short result, never a buffer beyond limit+1 bytes. limit must not be
-	// negative.
+	// negative. The bytes belong to the caller, who may change them.
 	ReadBytes(ctx context.Context, t Target, limit int64) (Bytes, error)
 	// List returns the children of a directory in byte order of their names.
 	// It reads no content; a broken or vanished child is Other. Anything but a
@@ -238,11 +238,12 @@ type FileSystem interface {
 	List(ctx context.Context, t Target) ([]Entry, error)
 
 	// WriteText puts content in place, atomically: readers see the old or the
-	// new content, also after a crash. Missing parent directories are made. An
-	// existing file keeps its mode and, where allowed, its owner; a symlink
-	// stays and its destination is written. content is written byte for byte, a
-	// NUL too; a provider may refuse what is not valid UTF-8 with FS_NOT_TEXT.
-	// Nothing is left behind after success or a clean failure.
+	// new content, also after a crash. Missing parent directories are made; a
+	// path below a file is FS_NOT_DIRECTORY, here or from Resolve. An existing
+	// file keeps its mode and, where allowed, its owner; a symlink stays and its
+	// destination is written. content is written byte for byte, a NUL too; a
+	// provider may refuse what is not valid UTF-8 with FS_NOT_TEXT. Nothing is
+	// left behind after success or a clean failure.
 	WriteText(ctx context.Context, t Target, content string, opts Options) (WriteResult, error)
 	// EditText replaces text in an existing file, atomically, under the same
 	// lock as WriteText. The guard is judged first (FS_STALE_VERSION), then the

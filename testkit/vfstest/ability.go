@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // lacks skips the clause when the provider does not have the ability.
 func lacks[T any](r *run) {
 	if _, ok := vfs.As[T](r.FS); !ok {
-		r.skipf("the provider is no %T", *new(*T))
+		r.skipf("the provider is no %v", reflect.TypeFor[T]())
 	}
 }
 

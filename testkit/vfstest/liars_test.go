@@ -363,6 +363,31 @@ var lies = []lie{
 			return fs.StreamText(ctx, t)
 		}
 	}},
+	{"the bytes of a cache are given out", "read bytes/the caller's own", func(l *liar, fs *memfs.FS) {
+		cache := map[vfs.Key]vfs.Bytes{}
+		l.bytes = func(ctx context.Context, t vfs.Target, limit int64) (vfs.Bytes, error) {
+			if b, ok := cache[t.Key]; ok {
+				return b, nil
+			}
+			b, err := fs.ReadBytes(ctx, t, limit)
+			cache[t.Key] = b
+			return b, err
+		}
+	}},
+	{"the bytes written are kept as they are", "read bytes/the caller's own", func(l *liar, fs *memfs.FS) {
+		kept := map[vfs.Key][]byte{}
+		l.raw = func(ctx context.Context, t vfs.Target, data []byte, a vfs.Attr, o vfs.Options) (vfs.WriteResult, error) {
+			kept[t.Key] = data
+			return fs.WriteBytes(ctx, t, data, a, o)
+		}
+		l.bytes = func(ctx context.Context, t vfs.Target, limit int64) (vfs.Bytes, error) {
+			b, err := fs.ReadBytes(ctx, t, limit)
+			if data, ok := kept[t.Key]; ok {
+				b.Data = data
+			}
+			return b, err
+		}
+	}},
 	{"the limit is applied afterwards", "read bytes/bounded memory", func(l *liar, fs *memfs.FS) {
 		l.bytes = func(ctx context.Context, t vfs.Target, limit int64) (vfs.Bytes, error) {
 			if data, err := fs.ReadBytes(ctx, t, 1<<30); err != nil || int64(len(data.Data)) <= limit {

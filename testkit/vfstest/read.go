@@ -201,6 +201,34 @@ var readClauses = []Clause{
 		},
 	},
 	{
+		Name:    "read bytes/the caller's own",
+		Promise: "the bytes read belong to the caller, and those written stay the caller's: what becomes of them later changes no file",
+		Why:     "a buffer that is used again would change files past every guard and policy",
+		check: func(r *run) {
+			const text = "before"
+			holds := func(what, name string) {
+				if got, err := r.FS.ReadBytes(r.ctx, r.at(name), 100); r.ok("reading", err) && string(got.Data) != text {
+					r.errorf("%s a second read gives %q, want %q", what, got.Data, text)
+				}
+				r.same(what, name, text)
+			}
+			got, err := r.FS.ReadBytes(r.ctx, r.put("f", text), 100)
+			if r.ok("reading", err) {
+				copy(got.Data, "xxxxxx")
+				holds("after the bytes read were changed", "f")
+			}
+			if _, ok := vfs.As[vfs.ByteWriter](r.FS); !ok {
+				return
+			}
+			data := []byte(text)
+			_, err = vfs.WriteBytes(r.ctx, r.FS, r.at("g"), data, vfs.Attr{}, vfs.Options{})
+			if r.ok("writing bytes", err) {
+				copy(data, "xxxxxx")
+				holds("after the bytes written were changed", "g")
+			}
+		},
+	},
+	{
 		Name:    "read/missing",
 		Promise: "reading, streaming, listing and editing what is not there is FS_NOT_FOUND, and an error that names the file in readable form and wraps its cause",
 		Why:     "a model corrects its path by the code, and a name must not be able to forge a line of output",
@@ -255,7 +283,7 @@ var readClauses = []Clause{
 				}
 			}
 			if r.Outside.Fifo == nil {
-				r.skipf("this world has no Outside.Fifo; tried on a directory alone")
+				r.skipf("this world has no Outside.Fifo, so that it was tried on a directory alone")
 			}
 		},
 	},

@@ -25,8 +25,10 @@ package vfstest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,19 +115,60 @@ func Clauses() []Clause {
 	return all
 }
 
-// Run runs every clause as a subtest on a world of its own.
+// Run runs every clause as a subtest on a world of its own. At the end it logs
+// how many were tried, and what it would take to try the others.
 func Run(t *testing.T, factory Factory) {
+	var tally tally
 	for _, c := range Clauses() {
 		t.Run(c.Name, func(t *testing.T) {
 			v := c.Check(t.Context(), factory(t))
-			for _, f := range v.Failures {
-				t.Errorf("%s\n  promised: %s\n  why: %s", f, c.Promise, c.Why)
-			}
-			if v.Skipped != "" && len(v.Failures) == 0 {
+			tally.add(v)
+			if len(v.Failures) > 0 {
+				t.Error(c.explain(v))
+			} else if v.Skipped != "" {
 				t.Skip(v.Skipped)
 			}
 		})
 	}
+	if tally.clauses > 0 {
+		t.Log(tally.String())
+	}
+}
+
+// explain says what was seen, and once what was promised.
+func (c Clause) explain(v Verdict) string {
+	return fmt.Sprintf("%s\n  promised: %s\n  why: %s", strings.Join(v.Failures, "\n"), c.Promise, c.Why)
+}
+
+// tally counts the clauses of a run.
+type tally struct {
+	clauses int
+	skipped map[string]int // by what was missing
+}
+
+func (t *tally) add(v Verdict) {
+	t.clauses++
+	if v.Skipped == "" || len(v.Failures) > 0 {
+		return
+	}
+	if t.skipped == nil {
+		t.skipped = map[string]int{}
+	}
+	t.skipped[v.Skipped]++
+}
+
+func (t *tally) String() string {
+	var reasons []string
+	tried := t.clauses
+	for _, why := range slices.Sorted(maps.Keys(t.skipped)) {
+		reasons = append(reasons, fmt.Sprintf("%s (%d)", why, t.skipped[why]))
+		tried -= t.skipped[why]
+	}
+	all := fmt.Sprintf("%d of %d clauses were tried", tried, t.clauses)
+	if len(reasons) == 0 {
+		return all
+	}
+	return all + "; the others were skipped: " + strings.Join(reasons, "; ")
 }
 
 // Verdict is what came of one clause.

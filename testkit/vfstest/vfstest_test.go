@@ -120,3 +120,32 @@ func TestBareWorld(t *testing.T) {
 		t.Errorf("only %d clauses ran", ran)
 	}
 }
+
+// TestAFailureIsExplainedOnce says what was promised once, however many things
+// were seen instead.
+func TestAFailureIsExplainedOnce(t *testing.T) {
+	c := vfstest.Clause{Promise: "it is kept", Why: "users lose it"}
+	got := c.Explain(vfstest.Verdict{Failures: []string{"one is lost", "two is lost"}})
+	want := "one is lost\ntwo is lost\n  promised: it is kept\n  why: users lose it"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTally(t *testing.T) {
+	kept, broken := vfstest.Verdict{}, vfstest.Verdict{Failures: []string{"lost"}, Skipped: "there is no Fifo"}
+	noWrite, noTouch := vfstest.Verdict{Skipped: "there is no Write"}, vfstest.Verdict{Skipped: "there is no Touch"}
+	tests := []struct {
+		verdicts []vfstest.Verdict
+		want     string
+	}{
+		{[]vfstest.Verdict{kept, broken}, "2 of 2 clauses were tried"},
+		{[]vfstest.Verdict{noWrite, kept, noTouch, noWrite, broken},
+			"2 of 5 clauses were tried; the others were skipped: there is no Touch (1); there is no Write (2)"},
+	}
+	for _, test := range tests {
+		if got := vfstest.Tally(test.verdicts...); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -59,6 +59,26 @@ var writeClauses = []Clause{
 		},
 	},
 	{
+		Name:    "write/below a file",
+		Promise: "a path that goes on below a file is FS_NOT_DIRECTORY, for resolving or for writing, whatever the guard, and the file stays",
+		Why:     "a file that no listing shows is lost, and one that gives way to a directory even more so",
+		check: func(r *run) {
+			r.put("f", "before")
+			for _, name := range []string{"f/new", "f/new/deeper"} {
+				t, err := r.FS.Resolve(r.ctx, r.path(name), vfs.ResolveOptions{})
+				if err != nil {
+					r.code("resolving "+name+", where f is a file", err, errs.NotDirectory)
+					continue
+				}
+				for what, guard := range map[string]vfs.Guard{"writing ": {}, "creating ": vfs.CreateIfAbsent()} {
+					_, err := r.FS.WriteText(r.ctx, t, "x", vfs.Options{Guard: guard})
+					r.code(what+name+", where f is a file", err, errs.NotDirectory)
+				}
+			}
+			r.same("after the refusals", "f", "before")
+		},
+	},
+	{
 		Name:    "write/diff basis limit",
 		Promise: "before is nil when the old or the new content is at or above the limit, and given for anything smaller; Options.Exact lifts the limit",
 		Why:     "two copies of a huge file must not be held for a diff that nobody reads",

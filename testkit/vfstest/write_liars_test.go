@@ -88,6 +88,25 @@ var writeLies = []lie{
 			return honest(ctx, t, strings.ReplaceAll(content, "\r\n", "\n"), o)
 		}
 	})},
+	{"a file can have files below it", "write/below a file", writing(func(honest write, fs *memfs.FS) write {
+		return func(ctx context.Context, t vfs.Target, content string, o vfs.Options) (vfs.WriteResult, error) {
+			res, err := honest(ctx, t, content, o)
+			if errs.CodeOf(err) == errs.NotDirectory {
+				return vfs.WriteResult{Operation: vfs.Create, Version: "v", After: content}, nil
+			}
+			return res, err
+		}
+	})},
+	{"a file gives way to a directory", "write/below a file", writing(func(honest write, fs *memfs.FS) write {
+		return func(ctx context.Context, t vfs.Target, content string, o vfs.Options) (vfs.WriteResult, error) {
+			if parent := path.Dir(t.Path); path.Base(parent) == "f" {
+				if err := fs.World().Remove(parent); err != nil {
+					return vfs.WriteResult{}, err
+				}
+			}
+			return honest(ctx, t, content, o)
+		}
+	})},
 	{"before is given whatever the size", "write/diff basis limit", writing(func(honest write, _ *memfs.FS) write {
 		return func(ctx context.Context, t vfs.Target, content string, o vfs.Options) (vfs.WriteResult, error) {
 			o.Exact = true
