@@ -22,9 +22,17 @@ type Difference struct {
 	Replayed string `json:"replayed"`
 }
 
-// String returns the difference in some lines for a reader: where it is, and
-// of long texts the lines that differ first.
+// String returns the difference in three lines for a reader: its place, and
+// what was recorded and replayed there. Of long texts these are the lines that
+// differ first, around what differs.
 func (d Difference) String() string {
+	recorded, replayed, _ := firstLines(d.Recorded, d.Replayed)
+	return fmt.Sprintf("%s\n  recorded: %s\n  replayed: %s", d.Place(), recorded, replayed)
+}
+
+// Place returns where the difference is, as in "event 9, result of edit (c1),
+// content[0].text, line 2".
+func (d Difference) Place() string {
 	var b strings.Builder
 	if d.Event >= 0 {
 		fmt.Fprintf(&b, "event %d, ", d.Event)
@@ -33,11 +41,9 @@ func (d Difference) String() string {
 	if d.Path != "" {
 		b.WriteString(", " + d.Path)
 	}
-	recorded, replayed, line := firstLines(d.Recorded, d.Replayed)
-	if line > 0 {
+	if _, _, line := firstLines(d.Recorded, d.Replayed); line > 0 {
 		fmt.Fprintf(&b, ", line %d", line)
 	}
-	fmt.Fprintf(&b, "\n  recorded: %s\n  replayed: %s", recorded, replayed)
 	return b.String()
 }
 
@@ -65,9 +71,10 @@ func firstLines(a, b string) (string, string, int) {
 	return a, b, 0
 }
 
-// around cuts two long lines to the neighbourhood of their first difference.
+// around cuts two long lines to the neighbourhood of their first difference, so
+// that it is seen at a glance: the ellipses stand for what was left out.
 func around(a, b string) (string, string) {
-	const before, most = 60, 300
+	const before, most = 40, 120
 	x, y := []rune(a), []rune(b)
 	same := 0
 	for same < len(x) && same < len(y) && x[same] == y[same] {

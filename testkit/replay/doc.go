@@ -32,6 +32,13 @@
 // flag, error and metadata of each tool result. Runtime-context snapshots of
 // another system's wording are left out on both sides.
 //
+// What a tool takes from the world by [tool.Input] comes from the recording
+// too: from the events that the call logged, or else from the field of that
+// name in the JSON of its result. Such fields are therefore equal whatever the
+// clock says; what the call did is compared. Of the file operations these are
+// receipt_id, backup_id, elapsed_ms, and the created and modified times of
+// files. What is not in the recording is made anew.
+//
 // The plugins come from the caller, because this package knows none. They must
 // not include an adapter for the providers of the recording. Where they need no
 // model registry, they need not bring one.

@@ -61,7 +61,7 @@ func Record(ctx context.Context, folder string, rec Recorder) (err error) {
 	if rec.Plugins == nil || rec.Drive == nil && len(rec.Prompts) == 0 {
 		return errs.New(errs.InvalidArgs, "a recording needs plugins, and prompts or a drive")
 	}
-	dirs, err := newScratch(rec.Workspace)
+	dirs, err := newScratch(rec.Workspace, workspaceName)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,17 @@ func FromLog(log *session.Log, knownTypes ...string) (*Recording, error) {
 	return &Recording{Log: log, raw: b.Bytes(), types: knownTypes}, nil
 }
 
+// directory is the name that the directory of the session had. One that JSON
+// escapes is not kept: in a text that is JSON itself it is spelled otherwise.
+func (r *Recording) directory() string {
+	cwd := r.Log.Header.Cwd
+	name := filepath.Base(cwd)
+	if !filepath.IsAbs(cwd) || filepath.Dir(cwd) == cwd || string(escaped(name)) != name {
+		return workspaceName
+	}
+	return name
+}
+
 // in returns the log as it would read had the session run in directory cwd.
 func (r *Recording) in(cwd string) (*session.Log, error) {
 	data := rename(r.raw, r.Log.Header.Cwd, cwd)
@@ -222,7 +233,9 @@ type scratch struct {
 	leftOut   []string
 }
 
-func newScratch(files string) (*scratch, error) {
+// newScratch makes one, with a copy of files in a directory of that name: trees
+// show it.
+func newScratch(files, name string) (*scratch, error) {
 	root, err := os.MkdirTemp("", "bridle-replay-*")
 	if err != nil {
 		return nil, err
@@ -232,8 +245,8 @@ func newScratch(files string) (*scratch, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	s := &scratch{root: root, workspace: filepath.Join(root, workspaceName), home: filepath.Join(root, "home")}
-	err = errors.Join(os.Mkdir(s.workspace, 0o700), os.Mkdir(s.home, 0o700))
+	s := &scratch{root: root, workspace: filepath.Join(root, "files", name), home: filepath.Join(root, "home")}
+	err = errors.Join(os.MkdirAll(s.workspace, 0o700), os.Mkdir(s.home, 0o700))
 	if err == nil && files != "" {
 		if s.leftOut, err = copyTree(files, s.workspace); err != nil {
 			err = fmt.Errorf("copying the workspace %s: %w", files, err)

@@ -60,7 +60,7 @@ func Run(ctx context.Context, rec *Recording, cfg Config) (report *Report, err e
 	if cfg.Plugins == nil {
 		return nil, errs.New(errs.InvalidArgs, "a replay needs plugins")
 	}
-	dirs, err := newScratch(rec.Workspace)
+	dirs, err := newScratch(rec.Workspace, rec.directory())
 	if err != nil {
 		return nil, err
 	}

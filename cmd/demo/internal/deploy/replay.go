@@ -28,7 +28,7 @@ func Replay(s replay.Setup) ([]plug.Plugin, error) {
 		o.Attachments = &attachments.Config{}
 	}
 	if told.called(fileops.HubName) {
-		o.FileOps = &fileops.Config{}
+		o.FileOps = &fileops.Config{NoApproval: told.unasked()}
 	}
 	if told.sandbox != "" {
 		o.Sandbox = &confine.PolicyConfig{Mode: told.sandbox}
@@ -48,6 +48,15 @@ type told struct {
 	approval approval.Mode
 	tools    []string // nil where it does not say
 	calls    []string
+	// changed are the ids of calls that have receipts, asked those of calls that
+	// a person was asked about.
+	changed, asked []string
+}
+
+// unasked reports whether file operations changed files and nobody was asked
+// about any of these calls.
+func (t told) unasked() bool {
+	return len(t.changed) > 0 && !slices.ContainsFunc(t.changed, func(id string) bool { return slices.Contains(t.asked, id) })
 }
 
 // tool reports whether the deployment has a tool. A log that does not list its
@@ -73,8 +82,13 @@ func tellsOf(log *session.Log) told {
 		switch e.Type {
 		case session.TypeSandboxMode:
 			first(sandbox.DefaultMode, "")
-		case session.TypeApprovalPolicy, session.TypeApprovalAsked:
+		case session.TypeApprovalPolicy:
 			first("", approval.Ask)
+		case session.TypeApprovalAsked:
+			first("", approval.Ask)
+			t.asked = append(t.asked, callOf(e))
+		case fileops.TypeReceipt:
+			t.changed = append(t.changed, callOf(e))
 		case session.TypeUserMessage:
 			var m llm.Message
 			if e.Decode(&m) != nil {
@@ -100,6 +114,17 @@ func tellsOf(log *session.Log) told {
 		}
 	}
 	return t
+}
+
+// callOf is the call that an event is about, or "".
+func callOf(e session.Event) string {
+	var b struct {
+		CallID string `json:"callId"`
+	}
+	if e.Decode(&b) != nil {
+		return "" // it tells nothing then
+	}
+	return b.CallID
 }
 
 // sectionModes reads the mode or policy that a section of the runtime context
