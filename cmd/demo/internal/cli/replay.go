@@ -36,6 +36,12 @@ afterwards: nothing that you name is changed. Without files, the session begins
 in an empty directory. The store keeps no files, so that a session of it wants
 --workspace, too, when it read any.
 
+Times and ids come from the recording, as nothing else could make them come out
+again: of calls of the file operations the fields receipt_id, backup_id and
+elapsed_ms, and the created and modified times of files. They are not compared;
+all else that a result tells is. Which id a file's receipt has is thus the same
+in the log and in its replay.
+
 Calls of tools that the demo does not have cannot be made again: their recorded
 results stand for them, and they are told of as skipped.
 
@@ -84,15 +90,19 @@ replayed. Of several, the others are replayed all the same.`,
 					a.replayTable(path, report)
 				}
 				if !report.Equal() {
-					different = append(different, path+": "+strings.Join(strings.Fields(report.First().String()), " "))
+					different = append(different, path+": "+report.First().Place())
 				}
+			}
+			first := ""
+			if asJSON && len(different) > 0 { // the table tells it, but the lines of calls may not
+				first = "; " + different[0]
 			}
 			switch {
 			case len(different) > 0 && len(refused) > 0:
-				return failed(codeReplay, "%d of %d recordings came out differently, and %d could not be replayed; %s",
-					len(different), len(args), len(refused), different[0])
+				return failed(codeReplay, "%d of %s came out differently, and %d could not be replayed%s",
+					len(different), count(len(args), "recording"), len(refused), first)
 			case len(different) > 0:
-				return failed(codeReplay, "%d of %d recordings came out differently; %s", len(different), len(args), different[0])
+				return failed(codeReplay, "%d of %s came out differently%s", len(different), count(len(args), "recording"), first)
 			case len(refused) > 0:
 				return failed(asFailure(cmd.Context(), cmd, refused[0]).code, "%d of %d recordings could not be replayed; the lines above say why",
 					len(refused), len(args))
