@@ -3,42 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/bridle-go/bridle/cmd/demo/internal/term"
+	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/plugins/fileops"
 )
-
-// hubValue is what the hub returns.
-type hubValue struct {
-	Operation       string
-	Summary         string
-	Result          json.RawMessage
-	Error           string
-	ErrorKind       string `json:"error_kind"`
-	SuggestedAction string `json:"suggested_action"`
-	CorrectCall     struct {
-		Config struct {
-			Expected string `json:"expected_sha256"`
-		}
-	} `json:"correct_call"`
-	Receipt  *receipt  `json:"mutation_receipt"`
-	Receipts []receipt `json:"mutation_receipts"`
-}
-
-type receipt struct {
-	Path              string
-	DestinationPath   string `json:"destination_path"`
-	Effect            string
-	AddedLines        *int   `json:"added_lines"`
-	RemovedLines      *int   `json:"removed_lines"`
-	BackupID          string `json:"backup_id"`
-	SelfVerified      bool   `json:"self_verified"`
-	VerificationError string `json:"verification_error"`
-	RolledBack        *bool  `json:"rolled_back"`
-}
 
 // showOperation prints what the hub returned, and returns the failure of an
 // operation that failed.
@@ -50,14 +21,19 @@ func (a *app) showOperation(o outcome, op fileops.Operation, flags *opsFlags) er
 	if value == nil {
 		return resultFailure(o.result) // it failed before the hub had a say
 	}
-	var v hubValue
+	var v render.OperationValue
 	if err := json.Unmarshal(value, &v); err != nil {
 		return err
 	}
 	if flags.json {
 		fmt.Fprintf(a.out, "%s\n", value)
 	} else if len(v.Result) > 0 {
-		a.operationResult(op, v)
+		here, err := filepath.Abs(".")
+		if err != nil {
+			here = "" // paths are shown whole
+		}
+		v.Operation = op.Name
+		render.NewPrinter(a.out, here).Operation(v)
 	}
 	if v.Error != "" {
 		return a.operationFailure(v, op, flags)
@@ -69,8 +45,8 @@ func (a *app) showOperation(o outcome, op fileops.Operation, flags *opsFlags) er
 }
 
 // invalidFile is the failure of a content that is not valid.
-func invalidFile(v hubValue) error {
-	var r opsResult
+func invalidFile(v render.OperationValue) error {
+	var r struct{ Valid *bool }
 	if err := json.Unmarshal(v.Result, &r); err != nil || r.Valid == nil || *r.Valid {
 		return err
 	}
@@ -105,7 +81,7 @@ var advised = map[string]string{
 
 // operationFailure is the failure of an operation, in the words of a command
 // line.
-func (a *app) operationFailure(v hubValue, op fileops.Operation, flags *opsFlags) error {
+func (a *app) operationFailure(v render.OperationValue, op fileops.Operation, flags *opsFlags) error {
 	message, hint := v.Error, advised[v.SuggestedAction]
 	if hash := v.CorrectCall.Config.Expected; hash != "" {
 		hint = "--expected-sha256 " + hash + " replaces what is there now, " + hint
@@ -146,150 +122,4 @@ func withFlags(message string, op fileops.Operation) string {
 		message = name.ReplaceAllLiteralString(message, "--"+strings.ReplaceAll(arg.Name, "_", "-"))
 	}
 	return message
-}
-
-// operationResult shows a result for people, whole or of an operation that
-// failed on its way.
-func (a *app) operationResult(op fileops.Operation, v hubValue) {
-	var r opsResult
-	if json.Unmarshal(v.Result, &r) != nil {
-		return
-	}
-	switch op.Name {
-	case "view_file":
-		a.viewed(r)
-	case "file_info":
-		a.described(r)
-	case "list_directory":
-		a.listed(r)
-	case "file_tree":
-		a.drawn(r)
-	case "search_files":
-		a.searched(r)
-	case "validate_file":
-		a.validated(r)
-	case "list_backups":
-		a.backups(r)
-	default:
-		a.changed(v, r)
-		return
-	}
-	if v.Error == "" && op.Name != "file_info" && op.Name != "validate_file" {
-		a.remark(v.Summary)
-	}
-}
-
-func (a *app) remark(text string) {
-	if text != "" {
-		fmt.Fprintln(a.out, a.out.Paint(term.Dim, term.Line(text)))
-	}
-}
-
-// paint is Paint for a style that may be none.
-func (a *app) paint(s term.Style, text string) string {
-	if s == "" {
-		return text
-	}
-	return a.out.Paint(s, text)
-}
-
-// table prints rows whose columns line up; the last is not padded. Cells are
-// safe to show and have no colour; styles gives that of each column.
-func (a *app) table(rows [][]string, right []bool, styles func(row, column int) term.Style) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], term.Cells(cell))
-		}
-	}
-	for i, row := range rows {
-		var b strings.Builder
-		for k, cell := range row {
-			if k > 0 {
-				b.WriteString("  ")
-			}
-			pad := strings.Repeat(" ", widths[k]-term.Cells(cell))
-			if k == len(row)-1 {
-				pad = ""
-			}
-			painted := a.paint(styles(i, k), cell)
-			if k < len(right) && right[k] {
-				b.WriteString(pad + painted)
-			} else {
-				b.WriteString(painted + pad)
-			}
-		}
-		fmt.Fprintln(a.out, strings.TrimRight(b.String(), " "))
-	}
-}
-
-// diffText prints a unified diff. Its header ends with the first hunk: after
-// that "--- x" is a line that began with "-- x".
-func (a *app) diffText(diff string) {
-	header := true
-	for line := range strings.Lines(diff) {
-		line = term.Visible(strings.TrimRight(line, "\r\n"))
-		style := term.Style("")
-		switch {
-		case strings.HasPrefix(line, "@@"):
-			style, header = term.Cyan, false
-		case header:
-			style = term.Bold
-		case strings.HasPrefix(line, "+"):
-			style = term.Green
-		case strings.HasPrefix(line, "-"):
-			style = term.Red
-		}
-		fmt.Fprintln(a.out, a.paint(style, line))
-	}
-}
-
-// changed shows what a changing operation did or would do.
-func (a *app) changed(v hubValue, r opsResult) {
-	a.diffText(r.Diff)
-	for _, d := range r.Diagnostics {
-		for _, c := range d.Candidates {
-			fmt.Fprintf(a.out, "%s %s\n", a.out.Paint(term.Cyan, fmt.Sprintf("line %d", c.StartLine)),
-				a.out.Paint(term.Dim, fmt.Sprintf("%.0f%% alike", 100*c.Similarity)))
-			for line := range strings.Lines(c.Text) {
-				fmt.Fprintln(a.out, "  "+term.Visible(strings.TrimRight(line, "\r\n")))
-			}
-		}
-	}
-	for _, d := range r.ErrorDetails {
-		fmt.Fprintf(a.out, "patch %d: %s %s: %s\n", d.PatchIndex, term.Line(d.Op), term.Line(d.Path), term.Line(d.Message))
-	}
-	receipts := v.Receipts
-	if v.Receipt != nil {
-		receipts = append(slices.Clone(receipts), *v.Receipt)
-	}
-	for _, r := range receipts {
-		a.receipt(r)
-	}
-	if len(receipts) == 0 && v.Error == "" {
-		fmt.Fprintln(a.out, term.Line(v.Summary))
-	}
-}
-
-func (a *app) receipt(r receipt) {
-	line := a.out.Paint(term.Green, r.Effect) + " " + term.Line(r.Path)
-	if r.DestinationPath != "" {
-		line += " -> " + term.Line(r.DestinationPath)
-	}
-	if r.AddedLines != nil && r.RemovedLines != nil {
-		line += a.out.Paint(term.Dim, fmt.Sprintf("  +%d -%d", *r.AddedLines, *r.RemovedLines))
-	}
-	if r.BackupID != "" {
-		line += a.out.Paint(term.Dim, "  backup "+term.Line(r.BackupID))
-	}
-	if !r.SelfVerified {
-		line += a.out.Paint(term.Red, "  not verified: "+term.Line(r.VerificationError))
-	}
-	if r.RolledBack != nil && *r.RolledBack {
-		line += a.out.Paint(term.Yellow, "  taken back")
-	}
-	fmt.Fprintln(a.out, line)
 }

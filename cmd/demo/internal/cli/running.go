@@ -214,7 +214,7 @@ func (r *running) watch() {
 		r.view = live.New(style.New(discard{}, r.app.getenv), r.lookup)
 		return
 	}
-	r.view = live.New(out, r.lookup)
+	r.view = live.New(out, r.lookup).In(r.session.Cwd())
 	r.undo = r.session.Subscribe(r.view.Event)
 	tool.Done.On(r.deployment.Bus(), r.scope, func(_ context.Context, e tool.Executed) error {
 		r.view.Executed(e)

@@ -96,7 +96,7 @@ func (a *app) findLog(ctx context.Context, store, name string) (home, *session.L
 // showLog prints a conversation.
 func (a *app) showLog(ctx context.Context, log *session.Log) (err error) {
 	return withPresenter(ctx, func(lookup live.Lookup) error {
-		view := live.NewLog(a.out, lookup)
+		view := live.NewLog(a.out, lookup).In(log.Header.Cwd)
 		for _, e := range log.Events {
 			view.Event(e)
 		}

@@ -33,6 +33,7 @@ type View struct {
 	// log tells that the events come from a log: nobody waits, and what a
 	// person was asked is shown here.
 	log bool
+	dir string // the workspace
 
 	mu      sync.Mutex
 	spinner *term.Spinner
@@ -77,6 +78,12 @@ func NewLog(out *term.Output, lookup Lookup) *View {
 func newView(out *term.Output, lookup Lookup) *View {
 	return &View{out: out, render: render.New(out), lookup: lookup,
 		calls: map[string]session.ToolCall{}, before: map[string]*string{}}
+}
+
+// In makes paths relative to a directory where they are below it.
+func (v *View) In(dir string) *View {
+	v.dir = dir
+	return v
 }
 
 // Begin tells that a task is on its way, which its author has seen.
@@ -248,6 +255,10 @@ func (v *View) result(r session.ToolResult) {
 	if err != nil {
 		d = tool.Definition{Name: c.Name}
 	}
+	if v.operation(d, c, llm.Message{Content: content}.Text(), failed) {
+		v.wait("waiting")
+		return
+	}
 	if !failed {
 		v.render.Card(d.PresentResult(c.Arguments, tool.Logged{Content: content, Meta: r.Meta}), before)
 	} else {
@@ -260,6 +271,26 @@ func (v *View) result(r session.ToolResult) {
 		v.render.Failure(shown, code)
 	}
 	v.wait("waiting")
+}
+
+// operation shows the result of a file operation as the command for them does,
+// and reports whether it is one.
+func (v *View) operation(d tool.Definition, c session.ToolCall, text string, failed bool) bool {
+	value, ok := render.ParseOperation(c.Name, text)
+	if !ok {
+		return false
+	}
+	card := d.PresentCall(c.Arguments)
+	card.Title = value.Title(c.Name, card.Title)
+	if value.Error != "" {
+		card.Text = value.Refusal()
+		v.render.Failure(card, strings.ToUpper(value.ErrorKind))
+	} else if failed {
+		return false
+	} else {
+		v.render.Operation(value, card.Title, v.dir)
+	}
+	return true
 }
 
 func (v *View) asked(a session.ApprovalAsked) {

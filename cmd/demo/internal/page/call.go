@@ -69,7 +69,34 @@ func (b *builder) result(r session.ToolResult, at int64) {
 			i.Call.Code = term.Line(r.Error.Code)
 		}
 	}
+	if v, ok := render.ParseOperation(c.Name, llm.Message{Content: content}.Text()); ok && failed == (v.Error != "") {
+		i.Call.Title = term.Line(v.Title(c.Name, d.PresentCall(c.Arguments).Title))
+		i.Call.operation(v, b.src.Log.Header.Cwd)
+		return
+	}
 	i.Call.show(card)
+}
+
+// operation takes over what a file operation did; the JSON stays in what the
+// model was given.
+func (c *call) operation(v render.OperationValue, dir string) {
+	c.Seen = pretty(c.Seen)
+	if v.Error != "" {
+		for l := range strings.Lines(v.Refusal()) {
+			c.Lines = append(c.Lines, line{Before: term.Line(strings.TrimSuffix(l, "\n"))})
+		}
+		return
+	}
+	for _, l := range render.OperationLines(v, dir) {
+		c.Lines = append(c.Lines, line{Before: l})
+	}
+	for _, h := range v.Diff() {
+		c.hunk(h)
+	}
+	if added, removed, ok := v.Changes(); ok {
+		c.Remark = fmt.Sprintf("+%d −%d", added, removed)
+	}
+	c.fold()
 }
 
 // show takes over what a card shows.
@@ -97,6 +124,11 @@ func (c *call) show(card tool.Card) {
 			c.Lines = append(c.Lines, line{Before: strings.TrimSuffix(l, "\n")})
 		}
 	}
+	c.fold()
+}
+
+// fold folds a long card.
+func (c *call) fold() {
 	lines := len(c.Lines)
 	for _, h := range c.Hunks {
 		lines += len(h)
@@ -107,22 +139,29 @@ func (c *call) show(card tool.Card) {
 func (c *call) diff(card tool.Card) {
 	added, removed := 0, 0
 	for _, d := range card.Diffs {
-		var hunk []line
-		for _, l := range render.DiffLines(d) {
-			out := line{Sign: " ", Before: l.Text[:l.From], Mark: l.Text[l.From:l.To], After: l.Text[l.To:], Unended: l.Unended}
-			switch l.Sign {
-			case '+':
-				added++
-				out.Class, out.Sign = "come", "+"
-			case '-':
-				removed++
-				out.Class, out.Sign = "gone", "−"
-			}
-			hunk = append(hunk, out)
-		}
-		c.Hunks = append(c.Hunks, hunk)
+		a, r := c.hunk(render.DiffLines(d))
+		added, removed = added+a, removed+r
 	}
 	c.Remark = fmt.Sprintf("+%d −%d", added, removed)
+}
+
+// hunk adds a hunk and counts its lines that came and went.
+func (c *call) hunk(lines []render.DiffLine) (added, removed int) {
+	var hunk []line
+	for _, l := range lines {
+		out := line{Sign: " ", Before: l.Text[:l.From], Mark: l.Text[l.From:l.To], After: l.Text[l.To:], Unended: l.Unended}
+		switch l.Sign {
+		case '+':
+			added++
+			out.Class, out.Sign = "come", "+"
+		case '-':
+			removed++
+			out.Class, out.Sign = "gone", "−"
+		}
+		hunk = append(hunk, out)
+	}
+	c.Hunks = append(c.Hunks, hunk)
+	return added, removed
 }
 
 func (b *builder) approvalAsked(a session.ApprovalAsked) {

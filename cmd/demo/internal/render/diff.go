@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -195,9 +197,71 @@ func (h hunk) lines(oldLine, newLine int) []DiffLine {
 	return out
 }
 
+// DiffText returns the hunks of a unified diff, whose numbers are those of its
+// headers.
+func DiffText(diff string) [][]DiffLine {
+	var hunks [][]DiffLine
+	var gone, come, oldLine, newLine int // lines left of the hunk, and their numbers
+	for text := range strings.Lines(diff) {
+		text = strings.TrimRight(text, "\r\n")
+		if gone <= 0 && come <= 0 {
+			if at, ok := hunkHeader(text); ok {
+				oldLine, gone, newLine, come = at[0], at[1], at[2], at[3]
+				hunks = append(hunks, nil)
+				continue
+			}
+		}
+		if len(hunks) == 0 || text == "" {
+			continue // the names of the files
+		}
+		h := &hunks[len(hunks)-1]
+		l := DiffLine{Sign: text[0], Number: newLine, Text: term.Visible(text[1:])}
+		switch {
+		case text[0] == '\\' && len(*h) > 0:
+			(*h)[len(*h)-1].Unended = true
+			continue
+		case text[0] == '-' && gone > 0:
+			l.Number = oldLine
+			gone, oldLine = gone-1, oldLine+1
+		case text[0] == '+' && come > 0:
+			come, newLine = come-1, newLine+1
+		case text[0] == ' ' && gone > 0 && come > 0:
+			gone, oldLine, come, newLine = gone-1, oldLine+1, come-1, newLine+1
+		default:
+			continue
+		}
+		*h = append(*h, l)
+	}
+	return hunks
+}
+
+// hunkHeader reads "@@ -1,2 +1 @@": first line and number of lines of both
+// sides, where 1 is left out.
+func hunkHeader(text string) (at [4]int, ok bool) {
+	m := hunkPattern.FindStringSubmatch(text)
+	if m == nil {
+		return at, false
+	}
+	for i := range at {
+		at[i] = 1
+		if m[i+1] != "" {
+			n, err := strconv.Atoi(m[i+1])
+			if err != nil {
+				return at, false
+			}
+			at[i] = n
+		}
+	}
+	return at, true
+}
+
+var hunkPattern = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+
 // hunk draws one hunk.
-func (r *Renderer) hunk(h hunk, oldLine, newLine int) {
-	for _, l := range h.lines(oldLine, newLine) {
+func (r *Renderer) hunk(h hunk, oldLine, newLine int) { r.diffLines(h.lines(oldLine, newLine)) }
+
+func (r *Renderer) diffLines(lines []DiffLine) {
+	for _, l := range lines {
 		var s term.Style
 		switch l.Sign {
 		case '-':

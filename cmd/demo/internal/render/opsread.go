@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"cmp"
@@ -102,29 +102,29 @@ type opsMatch struct {
 }
 
 // onward tells how to see the rest.
-func (a *app) onward(flag string, next int64) {
+func (p *Printer) onward(flag string, next int64) {
 	if next > 0 {
-		fmt.Fprintln(a.out, a.out.Paint(term.Dim, fmt.Sprintf("… continue with --%s %d", flag, next)))
+		p.line(p.out.Paint(term.Dim, fmt.Sprintf("… continue with --%s %d", flag, next)))
 	}
 }
 
-func (a *app) viewed(r opsResult) {
+func (p *Printer) viewed(r opsResult) {
 	for line := range strings.Lines(r.Content) {
 		line = strings.TrimRight(line, "\r\n")
 		// Lines are numbered, other windows are just text.
 		if number, text, ok := strings.Cut(strings.TrimLeft(line, " "), " "); ok && r.Mode == "line" {
 			pad := len(line) - len(strings.TrimLeft(line, " "))
-			fmt.Fprintln(a.out, strings.TrimRight(a.out.Paint(term.Dim, line[:pad]+number+" │ ")+term.Visible(text), " "))
+			p.line(strings.TrimRight(p.out.Paint(term.Dim, line[:pad]+number+" │ ")+term.Visible(text), " "))
 			continue
 		}
-		fmt.Fprintln(a.out, term.Visible(line))
+		p.line(term.Visible(line))
 	}
-	a.onward("start-line", int64(r.NextStartLine))
-	a.onward("offset-bytes", r.NextOffsetBytes)
-	a.onward("offset-chars", r.NextOffsetChars)
+	p.onward("start-line", int64(r.NextStartLine))
+	p.onward("offset-bytes", r.NextOffsetBytes)
+	p.onward("offset-chars", r.NextOffsetChars)
 }
 
-func (a *app) described(r opsResult) {
+func (p *Printer) described(r opsResult) {
 	rows := [][]string{{"path", term.Line(r.Path)}}
 	add := func(name, value string) {
 		if value != "" {
@@ -153,7 +153,7 @@ func (a *app) described(r opsResult) {
 	if at, ok := r.Created.(string); ok {
 		add("created", at)
 	}
-	a.table(rows, nil, func(_, column int) term.Style {
+	p.table(rows, nil, func(_, column int) term.Style {
 		if column == 0 {
 			return term.Cyan
 		}
@@ -169,7 +169,7 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func (a *app) listed(r opsResult) {
+func (p *Printer) listed(r opsResult) {
 	verbose := false
 	for _, e := range r.Entries {
 		verbose = verbose || e.Modified != ""
@@ -196,13 +196,13 @@ func (a *app) listed(r opsResult) {
 		}
 		rows = append(rows, append(row, name))
 	}
-	a.table(rows, []bool{false, true}, func(row, column int) term.Style {
+	p.table(rows, []bool{false, true}, func(row, column int) term.Style {
 		if column < len(rows[row])-1 {
 			return term.Dim
 		}
 		return nameStyle(r.Entries[row].EntryType)
 	})
-	a.onward("offset", int64(r.NextOffset))
+	p.onward("offset", int64(r.NextOffset))
 }
 
 func nameStyle(kind string) term.Style {
@@ -224,7 +224,7 @@ func shortTime(text string) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-func (a *app) drawn(r opsResult) {
+func (p *Printer) drawn(r opsResult) {
 	for line := range strings.Lines(r.Tree) {
 		line = strings.TrimSuffix(line, "\n")
 		text := strings.TrimLeft(line, " ")
@@ -235,7 +235,7 @@ func (a *app) drawn(r opsResult) {
 		case strings.HasSuffix(text, "  (symlink)"):
 			kind = "symlink"
 		}
-		fmt.Fprintln(a.out, line[:len(line)-len(text)]+a.paint(nameStyle(kind), term.Visible(text)))
+		p.line(line[:len(line)-len(text)] + p.paint(nameStyle(kind), term.Visible(text)))
 	}
 	var rows [][]string
 	for _, x := range r.Extensions {
@@ -248,43 +248,41 @@ func (a *app) drawn(r opsResult) {
 		rows = append(rows, []string{term.Line(x.Path), counted(int64(x.FileCount), "file")})
 	}
 	if len(rows) > 0 {
-		fmt.Fprintln(a.out)
-		a.table(rows, []bool{false, true, true}, func(_, column int) term.Style {
+		p.line("")
+		p.table(rows, []bool{false, true, true}, func(_, column int) term.Style {
 			if column == 0 {
 				return term.Cyan
 			}
 			return ""
 		})
 	}
-	a.onward("offset", int64(r.NextOffset))
+	p.onward("offset", int64(r.NextOffset))
 }
 
-// near is a path as it is shown: relative to the working directory where it is
-// below it.
-func near(path string) string {
-	if dir, err := filepath.Abs("."); err == nil {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-			return term.Line(rel)
-		}
+// near is a path as it is shown: relative to the directory of the printer where
+// it is below it.
+func (p *Printer) near(path string) string {
+	if rel, err := filepath.Rel(p.dir, path); err == nil && filepath.IsLocal(rel) {
+		return term.Line(rel)
 	}
 	return term.Line(path)
 }
 
-func (a *app) searched(r opsResult) {
+func (p *Printer) searched(r opsResult) {
 	for rest := r.Matches; len(rest) > 0; {
 		n := slices.IndexFunc(rest, func(m opsMatch) bool { return m.FilePath != rest[0].FilePath })
 		if n < 0 {
 			n = len(rest)
 		}
-		fmt.Fprintln(a.out, a.out.Paint(term.Bold, near(rest[0].FilePath)))
-		a.found(rest[:n])
+		p.line(p.out.Paint(term.Bold, p.near(rest[0].FilePath)))
+		p.found(rest[:n])
 		rest = rest[n:]
 	}
 	var rows [][]string
 	for _, c := range r.Counts {
-		rows = append(rows, []string{strconv.Itoa(c.MatchCount), near(c.FilePath)})
+		rows = append(rows, []string{strconv.Itoa(c.MatchCount), p.near(c.FilePath)})
 	}
-	a.table(rows, []bool{true}, func(_, column int) term.Style {
+	p.table(rows, []bool{true}, func(_, column int) term.Style {
 		if column == 0 {
 			return term.Green
 		}
@@ -295,10 +293,10 @@ func (a *app) searched(r opsResult) {
 // found prints the matches of one file with the lines around them, each line
 // once: one that is around two matches, or around one and of another, too. A
 // rule stands where lines are left out between those with context.
-func (a *app) found(matches []opsMatch) {
+func (p *Printer) found(matches []opsMatch) {
 	lines := map[int]string{}
 	for _, m := range matches {
-		for i, l := range a.matched(m) {
+		for i, l := range p.matched(m) {
 			if _, shown := lines[m.LineNumber+i]; !shown {
 				lines[m.LineNumber+i] = l
 			}
@@ -308,7 +306,7 @@ func (a *app) found(matches []opsMatch) {
 	around := func(number int, text string) {
 		context = true
 		if _, shown := lines[number]; !shown {
-			lines[number] = strings.TrimRight(a.out.Paint(term.Dim, fmt.Sprintf("%6d- %s", number, term.Visible(text))), " ")
+			lines[number] = strings.TrimRight(p.out.Paint(term.Dim, fmt.Sprintf("%6d- %s", number, term.Visible(text))), " ")
 		}
 	}
 	for _, m := range matches {
@@ -323,26 +321,26 @@ func (a *app) found(matches []opsMatch) {
 	last := 0
 	for _, number := range slices.Sorted(maps.Keys(lines)) {
 		if context && last > 0 && number > last+1 {
-			fmt.Fprintln(a.out, a.out.Paint(term.Dim, "     --"))
+			p.line(p.out.Paint(term.Dim, "     --"))
 		}
-		fmt.Fprintln(a.out, lines[number])
+		p.line(lines[number])
 		last = number
 	}
 }
 
 // matched are the line or lines of a match, with the first of its text marked
 // where that is to be found at its column.
-func (a *app) matched(m opsMatch) []string {
+func (p *Printer) matched(m opsMatch) []string {
 	var lines []string
 	for i, line := range strings.Split(m.Line, "\n") {
 		shown := term.Visible(line)
 		if i == 0 && !m.LineTruncated {
 			found, _, _ := strings.Cut(m.MatchText, "\n")
 			if at := runeIndex(line, m.Column-1); at >= 0 && strings.HasPrefix(line[at:], found) && !strings.Contains(line[:at]+found, "\t") {
-				shown = term.Visible(line[:at]) + a.out.Paint(term.RedMark, term.Visible(found)) + term.Visible(line[at+len(found):])
+				shown = term.Visible(line[:at]) + p.out.Paint(term.RedMark, term.Visible(found)) + term.Visible(line[at+len(found):])
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%s %s", a.out.Paint(term.Green, fmt.Sprintf("%6d:", m.LineNumber+i)), shown))
+		lines = append(lines, fmt.Sprintf("%s %s", p.out.Paint(term.Green, fmt.Sprintf("%6d:", m.LineNumber+i)), shown))
 	}
 	return lines
 }
@@ -360,24 +358,24 @@ func runeIndex(s string, n int) int {
 	return at
 }
 
-func (a *app) validated(r opsResult) {
+func (p *Printer) validated(r opsResult) {
 	style := term.Red
 	if r.Valid != nil && *r.Valid {
 		style = term.Green
 	}
-	fmt.Fprintln(a.out, a.out.Paint(style, term.Line(r.Summary)))
+	p.line(p.out.Paint(style, term.Line(r.Summary)))
 }
 
-func (a *app) backups(r opsResult) {
+func (p *Printer) backups(r opsResult) {
 	var rows [][]string
 	for _, b := range r.Backups {
 		rows = append(rows, []string{term.Line(b.BackupID), shortTime(b.Created), strconv.FormatInt(b.SizeBytes, 10), term.Line(b.Label)})
 	}
-	a.table(rows, []bool{false, false, true}, func(_, column int) term.Style {
+	p.table(rows, []bool{false, false, true}, func(_, column int) term.Style {
 		if column == 0 {
 			return term.Cyan
 		}
 		return ""
 	})
-	a.onward("offset", int64(r.NextOffset))
+	p.onward("offset", int64(r.NextOffset))
 }
