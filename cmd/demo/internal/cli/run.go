@@ -217,6 +217,9 @@ func (r *running) farewell(ctx context.Context) {
 
 func (r *running) resumeLine() string {
 	line := "resume: demo run --resume " + r.session.ID() + r.home.flag()
+	if r.flags.script != "" {
+		line += " --script " + shellWord(r.flags.script)
+	}
 	if r.flags.config != "" {
 		line += " --config " + shellWord(r.flags.config)
 	}

@@ -314,6 +314,8 @@ func (f runFlags) route(resumed llm.Request, configured string) (llm.Request, er
 	switch name := cmp.Or(f.model, configured); {
 	case f.script != "":
 		return llm.Request{Provider: "script", Model: "script"}, nil
+	case f.model == "" && resumed.Provider == "script":
+		return llm.Request{}, usage("this session was played from a script; give --script or --model")
 	case f.model == "" && resumed.Provider != "":
 		return resumed, nil
 	case name != "":

@@ -22,6 +22,9 @@ func readScript(name string) (*script.Model, error) {
 	if err != nil {
 		return nil, failed(codeInvalidScript, "%s: %s; demo run --help shows a script", name, plainly(err))
 	}
+	if len(steps) == 0 {
+		return nil, failed(codeInvalidScript, "%s: the script has no answers; demo run --help shows a script", name)
+	}
 	return script.New(script.Config{Models: []llm.ModelInfo{{
 		Model: "script", InputModalities: []llm.Modality{llm.TextInput, llm.ImageInput},
 	}}}, steps...), nil
