@@ -46,6 +46,9 @@ func subcommands(help string) (names []string) {
 	_, list, _ := strings.Cut(help, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, "   ") {
+			continue // a description goes on
+		}
 		if name := strings.Fields(line)[0]; name != "help" {
 			names = append(names, name)
 		}

@@ -75,7 +75,8 @@ stays one.
 			if err != nil {
 				return err
 			}
-			return a.change(cmd.Context(), flags, "write", map[string]any{"file_path": args[0], "content": content})
+			err = a.change(cmd.Context(), flags, "write", map[string]any{"file_path": args[0], "content": content})
+			return asTyped(err, "file_path", "FILE", "content", text.typed(cmd))
 		},
 	}
 	flags.add(cmd)
@@ -124,7 +125,9 @@ come from files, a final line feed included; one of them may be "-".
 			if all {
 				arguments["replace_all"] = true
 			}
-			return a.change(cmd.Context(), flags, "edit", arguments)
+			err = a.change(cmd.Context(), flags, "edit", arguments)
+			err = asTyped(err, "file_path", "FILE", "old_string", before.typed(cmd), "new_string", after.typed(cmd))
+			return nearFile(err, flags.cwd, args[0])
 		},
 	}
 	flags.add(cmd)
@@ -191,6 +194,14 @@ func (f *textFlag) add(cmd *cobra.Command, name, what string) {
 
 func (f *textFlag) given(cmd *cobra.Command) bool {
 	return cmd.Flags().Changed(f.name) || cmd.Flags().Changed(f.name+"-file")
+}
+
+// typed returns the flag that gave the text.
+func (f *textFlag) typed(cmd *cobra.Command) string {
+	if cmd.Flags().Changed(f.name) {
+		return "--" + f.name
+	}
+	return "--" + f.name + "-file"
 }
 
 func (f *textFlag) read(cmd *cobra.Command, a *app) (string, error) {

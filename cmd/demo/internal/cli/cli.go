@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -142,15 +144,14 @@ Colour is used on terminals. NO_COLOR turns it off, CLICOLOR_FORCE=1 on.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.tour(cmd.Context()) },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SuggestionsMinimumDistance = 2 // letters that differ
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		message, _, _ := strings.Cut(err.Error(), ": strconv.") // how it was parsed helps nobody
-		return usage("%s", message)
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usageText)
+	root.Version = version(debug.ReadBuildInfo())
+	root.SetVersionTemplate("demo {{.Version}}\n")
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.readCommand(), a.writeCommand(), a.editCommand(), a.scenarioCommand(), a.replayCommand())
 	root.AddCommand(a.runCommand(), a.sessionsCommand(), a.showCommand(), a.pluginsCommand(), a.imageCommand(), a.rewindCommand())
-	root.AddCommand(a.attachmentsCommand(), a.opsCommand())
+	root.AddCommand(a.attachmentsCommand(), a.opsCommand(), a.versionCommand())
 	return root
 }
 
@@ -170,15 +171,30 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// noCommand refuses what follows "demo" and is no command, and names the
-// command that may have been meant.
-func noCommand(root *cobra.Command, args []string) error {
+// noCommand refuses what follows a command that has others below it and is none
+// of them, and names the one that may have been meant.
+func noCommand(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("there is no command %q", args[0])
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		message += fmt.Sprintf("; did you mean %q?", near[0])
+	within := ""
+	if parent.HasParent() {
+		within = parent.Name() + " "
 	}
-	return usage("%s", message)
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := didYouMean(args[0], names)
+	if begun := func(name string) bool { return args[0] != "" && strings.HasPrefix(name, args[0]) }; hint == "" {
+		if i := slices.IndexFunc(names, begun); i >= 0 {
+			hint = `; did you mean "` + names[i] + `"?`
+		}
+	}
+	if within != "" {
+		hint = strings.Replace(hint, `"`, `"`+within, 1)
+	}
+	return usage(`there is no command "%s%s"%s`, within, args[0], hint)
 }

@@ -36,7 +36,7 @@ type confinedFlags struct {
 func (f *confinedFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.sandbox, "sandbox", "", "confine the change, in a `MODE`: "+modes())
-	flags.StringVar(&f.approve, "approve", "", "ask or never: what happens to a change that the sandbox denies (default ask)")
+	flags.StringVar(&f.approve, "approve", "", "`ask|never`: what happens to a change that the sandbox denies (default ask)")
 	flags.BoolVar(&f.landlock, "landlock", false, "have the kernel confine this whole process, too, to the workspace and the temp directories")
 }
 

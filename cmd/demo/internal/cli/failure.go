@@ -69,7 +69,7 @@ func asFailure(ctx context.Context, cmd *cobra.Command, err error) *failure {
 	default:
 		f = &failure{status: statusUsage, code: codeUsage, message: err.Error()}
 	}
-	if f.status == statusUsage {
+	if f.status == statusUsage && !strings.Contains(f.message, "--help") {
 		if cmd.Name() == "help" {
 			cmd = cmd.Root()
 		}

@@ -27,6 +27,9 @@ import (
 // codeImages reports images that were refused.
 const codeImages = "IMAGES_REFUSED"
 
+// codeExists reports files that are not replaced unasked.
+const codeExists = "ALREADY_EXISTS"
+
 // imageWorkers is how many images are worked on at once, as in a store.
 const imageWorkers = 2
 
@@ -35,6 +38,8 @@ type imageFlags struct {
 	json bool
 	show bool
 	out  string
+	// force replaces files of out.
+	force bool
 }
 
 func (a *app) imageCommand() *cobra.Command {
@@ -65,9 +70,15 @@ it out.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.force && f.out == "" {
+				return usage("--force needs --out DIR")
+			}
 			how := term.NoGraphics
 			if asked := cmd.Flags().Changed("show"); !f.json && (f.show || !asked) {
 				how = a.out.DetectGraphics(a.getenv, f.show)
+			}
+			if f.show && !f.json && how == term.NoGraphics {
+				fmt.Fprintln(a.errors, "no picture can be shown here: that takes a terminal in true colour, or one with the kitty or iTerm2 protocol")
 			}
 			return a.images(cmd.Context(), args, f, how)
 		},
@@ -75,6 +86,7 @@ it out.`,
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a file")
 	cmd.Flags().BoolVar(&f.show, "show", false, "show the pictures, in half blocks where the terminal has nothing better")
 	cmd.Flags().StringVar(&f.out, "out", "", "write what would be stored to files in `DIR`, which is made")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace files that are in the directory of --out already")
 	return cmd
 }
 
@@ -108,7 +120,8 @@ func (a *app) images(ctx context.Context, files []string, f imageFlags, how term
 		}
 	}()
 	progress := term.NewProgress(a.errors, len(files))
-	refused := 0
+	refused, there := 0, 0
+	written := map[string]bool{}
 	var failure error
 	for i, name := range files {
 		progress.Show(i, name)
@@ -119,9 +132,12 @@ func (a *app) images(ctx context.Context, files []string, f imageFlags, how term
 		}
 		progress.Hide()
 		if r.err == nil && f.out != "" {
-			r.err = saveImage(f.out, r)
+			r.err = saveImage(f, r, written)
 		}
-		if r.err != nil {
+		switch {
+		case errs.CodeOf(r.err) == codeExists:
+			there++
+		case r.err != nil:
 			refused++
 		}
 		if failure = a.imageResult(r, f, how); failure != nil {
@@ -136,6 +152,8 @@ func (a *app) images(ctx context.Context, files []string, f imageFlags, how term
 		return ctx.Err()
 	case refused > 0:
 		return failed(codeImages, "%d of %d images were refused; the lines above say why", refused, len(files))
+	case there > 0:
+		return failed(codeExists, "%d of %d results were not written, since a file of that name is already there; give --force to replace it, or another directory", there, len(files))
 	}
 	return nil
 }
@@ -202,21 +220,35 @@ func codedFile(err error) error {
 var extensions = map[attachment.MediaType]string{attachment.PNG: ".png", attachment.JPEG: ".jpg", attachment.WebP: ".webp"}
 
 // saveImage writes what would be stored beside others, under the file's name.
-func saveImage(dir string, r imageResult) error {
+// What is there already is replaced when that was asked for, but never the
+// result of another file of the same command.
+func saveImage(f imageFlags, r imageResult, written map[string]bool) error {
 	base := filepath.Base(r.file)
-	name := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+extensions[r.Ref.MediaType])
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return errs.New(errs.IO, name+" is there already")
+	name := filepath.Join(f.out, strings.TrimSuffix(base, filepath.Ext(base))+extensions[r.Ref.MediaType])
+	if written[name] {
+		return errs.New(codeExists, name+" is already there, from another FILE; give them another directory each")
+	}
+	at := name
+	if f.force {
+		at = filepath.Join(f.out, ".bridle-"+filepath.Base(name))
+	}
+	file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && !f.force {
+		return errs.New(codeExists, name+" is already there; give --force to replace it, or another directory")
 	}
 	if err != nil {
 		return codedFile(err)
 	}
 	_, err = file.Write(r.Data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		os.Remove(name)
+	err = errors.Join(err, file.Close())
+	if err == nil && f.force {
+		err = os.Rename(at, name)
+	}
+	if err != nil {
+		os.Remove(at)
 		return codedFile(err)
 	}
+	written[name] = true
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -94,7 +95,6 @@ Overwriting takes the SHA-256 of what is there, which a refusal names, or
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused every call
 	}
-	cmd.SuggestionsMinimumDistance = 3
 	p := cmd.PersistentFlags()
 	p.StringVarP(&flags.cwd, "cwd", "C", ".", "where relative paths start, a `DIR`")
 	p.StringVar(&flags.root, "sandbox-root", "", "confine the operation to a `DIR`; relative paths then start there")
@@ -108,14 +108,15 @@ Overwriting takes the SHA-256 of what is there, which a refusal names, or
 }
 
 func (a *app) operationCommand(op fileops.Operation, flags *opsFlags) *cobra.Command {
+	about := forPeople(op.About, op)
 	use, most := op.Name, 0
 	if op.Path != "" {
 		use, most = op.Name+" [PATH]", 1
 	}
 	cmd := &cobra.Command{
 		Use:     use,
-		Short:   firstSentence(op.About),
-		Long:    op.About,
+		Short:   firstSentence(about),
+		Long:    strings.Join(wrapped(about, helpWidth), "\n"),
 		Example: opsExamples[op.Name],
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > most {
@@ -146,10 +147,19 @@ func (a *app) operationCommand(op fileops.Operation, flags *opsFlags) *cobra.Com
 	})
 	for _, arg := range op.Arguments {
 		if arg.Name != op.Path {
-			addArgument(cmd.Flags(), arg)
+			addArgument(cmd.Flags(), op, arg)
 		}
 	}
 	return cmd
+}
+
+// forPeople puts what a description tells a model into the words of a command
+// line. The cursors of a result are shown as the flag that follows them.
+func forPeople(about string, op fileops.Operation) string {
+	if i := strings.Index(about, "Follow "); i >= 0 {
+		about = about[:i] + "The output ends with the flag that shows more."
+	}
+	return withFlags(about, op)
 }
 
 func firstSentence(text string) string {
@@ -159,8 +169,8 @@ func firstSentence(text string) string {
 
 // addArgument adds the flag of an argument. What it is set to is read back by
 // its type, so the defaults here are only what help shows.
-func addArgument(flags *pflag.FlagSet, arg fileops.Argument) {
-	about := arg.About
+func addArgument(flags *pflag.FlagSet, op fileops.Operation, arg fileops.Argument) {
+	about := withFlags(arg.About, op)
 	if arg.Enum != nil {
 		about += " One of " + strings.Join(arg.Enum, ", ") + "."
 	}
@@ -271,7 +281,7 @@ func reason(err error) string {
 func (a *app) operate(ctx context.Context, op fileops.Operation, flags *opsFlags, call map[string]any) (err error) {
 	root := ""
 	if flags.root != "" {
-		if root, err = workdir(flags.root); err != nil {
+		if root, err = existing(flags.root, "--sandbox-root"); err != nil {
 			return err
 		}
 	}
@@ -303,7 +313,16 @@ func (a *app) operate(ctx context.Context, op fileops.Operation, flags *opsFlags
 	if err != nil {
 		return err
 	}
-	return a.showOperation(o, op, flags)
+	return wrongCall(a.showOperation(o, op, flags))
+}
+
+// wrongCall makes a call whose arguments the hub refused a wrong command line.
+func wrongCall(err error) error {
+	var f *failure
+	if errors.As(err, &f) && f.code == "INVALID_ARGUMENTS" {
+		return &failure{status: statusUsage, code: f.code, message: f.message}
+	}
+	return err
 }
 
 // opsAnswer answers the questions of an operation: yes where that was said

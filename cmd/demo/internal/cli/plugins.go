@@ -36,8 +36,11 @@ provider id.`,
 			schema := deploy.Describe()
 			if len(args) == 1 {
 				p, err := schema.Plugin(args[0])
-				if err != nil {
+				switch {
+				case err != nil && strings.Contains(err.Error(), "did you mean"):
 					return usage("%v", err)
+				case err != nil:
+					return usage("%v; there are %s", err, strings.Join(pluginNames(schema), ", "))
 				}
 				schema = deploy.Schema{Settings: []deploy.Setting{}, Plugins: []deploy.PluginSchema{p}}
 			}
@@ -61,6 +64,13 @@ provider id.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the schema as one JSON object")
 	cmd.Flags().BoolVar(&example, "example", false, "print a configuration file to start from: that of the default deployment of run")
 	return cmd
+}
+
+func pluginNames(s deploy.Schema) (names []string) {
+	for _, p := range s.Plugins {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func (a *app) schema(s deploy.Schema) {

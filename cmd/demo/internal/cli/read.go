@@ -49,11 +49,12 @@ themselves are written as escapes.`,
 				arguments["limit"] = limit
 			}
 			o, err := w.call(cmd.Context(), "read", arguments)
-			if err != nil {
-				return err
+			if err == nil {
+				err = a.show(o, flags.json)
 			}
-			if err := a.show(o, flags.json); err != nil || flags.json {
-				return err
+			if err != nil || flags.json {
+				err = asTyped(err, "file_path", "FILE", "offset", "--offset", "limit", "--limit")
+				return nearFile(err, w.agent.Session.Cwd(), args[0])
 			}
 			a.continuation(o)
 			return nil

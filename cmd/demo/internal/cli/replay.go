@@ -29,12 +29,12 @@ tools. It compares every request and every tool result with the recording, and
 tells the first difference.
 
 A LOG is a session log, and an ID, or last, a session of the store. A FOLDER
-holds a log as session.jsonl, and in workspace/
-the files as they were when the session began; --workspace names another
-directory for them. The files are copied to a scratch directory that is removed
-afterwards: nothing that you name is changed. Without files, the session begins
-in an empty directory. The store keeps no files, so that a session of it wants
---workspace, too, when it read any.
+holds a log as session.jsonl, and in workspace/ the files as they were when the
+session began; --workspace names another directory for them. The files are
+copied to a scratch directory that is removed afterwards: nothing that you name
+is changed. Without files, the session begins in an empty directory. The store
+keeps no files, so that a session of it wants --workspace, too, when it read
+any.
 
 Times and ids come from the recording, as nothing else could make them come out
 again: of calls of the file operations the fields receipt_id, backup_id and
@@ -112,7 +112,7 @@ replayed. Of several, the others are replayed all the same.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON line a tool call")
 	storeFlag(cmd, &store)
-	cmd.Flags().StringVar(&workspace, "workspace", "", "directory with the files as they were when the session began")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "the `DIR` of the files as they were when the session began")
 	return cmd
 }
 
@@ -136,7 +136,8 @@ func (a *app) replay(cmd *cobra.Command, store, path, workspace string) (*replay
 func (a *app) recording(ctx context.Context, store, name string) (*replay.Recording, error) {
 	_, err := os.Stat(name)
 	if err == nil || strings.ContainsAny(name, `/\\`) || strings.HasSuffix(name, ".jsonl") {
-		return replay.Load(name)
+		rec, err := replay.Load(name)
+		return rec, notLog(name, err)
 	}
 	_, log, err := a.readSession(ctx, store, name)
 	if err != nil {

@@ -37,7 +37,8 @@ func (a *app) rewindCommand() *cobra.Command {
 		Long: `rewind puts the files that a session changed back to what they were at the end
 of a turn; without --to, to what they were before the session. It works from the
 receipts in the session's log and the backups they name, and touches nothing
-that the session did not change. SESSION is an id, the beginning of one, or last.
+that the session did not change. SESSION is an id, the beginning of one, or
+last.
 
 Where a file is no longer what the session left, or its backup is missing or
 damaged, nothing is done at all; --force goes on, and keeps a backup of what it
@@ -51,7 +52,7 @@ it. Directories that a session made stay where they hold its backups.`,
   demo rewind 5a9a --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("give one SESSION; demo sessions lists them")
+				return usage("give one SESSION, an id that demo sessions lists, or last")
 			}
 			return nil
 		},

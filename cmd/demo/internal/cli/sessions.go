@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/term"
-	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/session"
 )
 
@@ -27,16 +26,7 @@ last is the newest. To delete one takes 8 letters of its id.`,
   demo sessions show last
   demo sessions fork 5a9a --at 120
   demo sessions delete 5a9aa8ac`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			message := fmt.Sprintf("there is no command sessions %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				message += fmt.Sprintf("; did you mean %q?", near[0])
-			}
-			return usage("%s", message)
-		},
+		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := a.home(dir)
 			if err != nil {
@@ -45,7 +35,6 @@ last is the newest. To delete one takes 8 letters of its id.`,
 			return a.listSessions(cmd.Context(), h.sessions(session.Config{}), asJSON)
 		},
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.PersistentFlags().StringVar(&dir, "store", "", "the `DIR` of sessions and images (default $XDG_STATE_HOME/bridle, or what the system has for that)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a session")
 	cmd.AddCommand(a.sessionShowCommand(&dir), a.sessionForkCommand(&dir), a.sessionDeleteCommand(&dir))
@@ -226,7 +215,7 @@ func (a *app) sessionDeleteCommand(dir *string) *cobra.Command {
 				return err
 			}
 			if info.ID != args[0] && len(args[0]) < minDeletePrefix {
-				return failed(string(errs.InvalidArgs), "give at least %d letters of the id to delete %s", minDeletePrefix, info.ID)
+				return usage("to delete a session give at least %d letters of its id, so that a slip deletes nothing; %q is %s", minDeletePrefix, args[0], info.ID)
 			}
 			if err := store.Delete(cmd.Context(), info.ID); err != nil {
 				return err
@@ -243,7 +232,7 @@ const minDeletePrefix = 8
 
 func oneID(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("give one ID; demo sessions lists them")
+		return usage("give one ID, which demo sessions lists, or last")
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -121,18 +123,24 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// workdir returns the absolute path of a directory that exists.
-func workdir(dir string) (string, error) {
+// workdir returns the absolute path of a workspace, which must exist.
+func workdir(dir string) (string, error) { return existing(dir, "--cwd") }
+
+// existing returns the absolute path of the directory that a flag names.
+func existing(dir, flag string) (string, error) {
 	dir, err := filepath.Abs(cmp.Or(dir, "."))
 	if err != nil {
 		return "", fileFailure(err)
 	}
 	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", failed(string(errs.NotFound), "there is no directory %s; %s wants one that exists", dir, flag)
+	}
 	if err != nil {
 		return "", fileFailure(err)
 	}
 	if !info.IsDir() {
-		return "", failed(string(errs.NotDirectory), "%s is not a directory; give --cwd a directory", dir)
+		return "", failed(string(errs.NotDirectory), "%s is not a directory; give %s a directory", dir, flag)
 	}
 	return dir, nil
 }
