@@ -101,7 +101,7 @@ line each; of a new session that is a log again, as demo show takes it.`,
 	flags.StringVarP(&f.cwd, "cwd", "C", ".", "the workspace, a `DIR`")
 	flags.StringVar(&f.config, "config", "", "compose the deployment from a `FILE`; see demo plugins")
 	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, or last")
-	flags.StringVar(&f.approve, "approve", "", "ask or never: what happens to what needs approval (default ask)")
+	flags.StringVar(&f.approve, "approve", "", "`ask|never`: what happens to what needs approval (default ask)")
 	flags.StringVar(&f.sandbox, "sandbox", "", "how far files may be changed, a `MODE`: "+modes()+" (default workspace-write)")
 	storeFlag(cmd, &f.store)
 	flags.BoolVar(&f.json, "json", false, "print the events of the session, one JSON line each")
