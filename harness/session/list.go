@@ -21,7 +21,7 @@ type cachedInfo struct {
 	modified time.Time
 }
 
-// List returns the sessions there are. It looks only at the beginning of each
+// List returns the sessions there are, the one used last first. It looks only at the beginning of each
 // line and decodes those that matter; a log that has not changed since the
 // last call is not read again.
 func (s *FileStore) List(ctx context.Context) ([]Info, error) {
@@ -60,6 +60,9 @@ func (s *FileStore) info(id string, st fs.FileInfo) Info {
 	}
 	info, err := scanInfo(s.path(id, logSuffix))
 	info.ID, info.Size, info.Err = id, st.Size(), err
+	if err == nil {
+		info.UsedAt = st.ModTime()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.infos[id] = cachedInfo{info, st.Size(), st.ModTime()}

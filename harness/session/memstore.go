@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // MemoryStore keeps sessions in memory: for tests, and for deployments that
@@ -127,15 +128,17 @@ func (m *MemoryStore) Read(_ context.Context, id string) (*Log, error) {
 	return log, nil
 }
 
-// List returns the sessions there are.
+// List returns the sessions there are, the one used last first.
 func (m *MemoryStore) List(context.Context) ([]Info, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var infos []Info
 	for id, l := range m.logs {
 		info := Info{ID: id, CreatedAt: l.header.CreatedAt, Cwd: l.header.Cwd}
+		used := info.CreatedAt // the events of a fork can be older than itself
 		for _, e := range l.log.snapshot() {
 			info.Size += int64(len(e.Data))
+			used = max(used, e.Time)
 			switch e.Type {
 			case TypeTurnStart:
 				info.Turns++
@@ -146,6 +149,7 @@ func (m *MemoryStore) List(context.Context) ([]Info, error) {
 				}
 			}
 		}
+		info.UsedAt = time.UnixMilli(used)
 		infos = append(infos, info)
 	}
 	sortInfos(infos)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/bridle-go/bridle/harness/errs"
 	"github.com/bridle-go/bridle/harness/internal/jsonx"
@@ -44,7 +45,9 @@ type Info struct {
 	Title string
 	// CreatedAt is in Unix milliseconds.
 	CreatedAt int64
-	Cwd       string
+	// UsedAt is when the log was last written to.
+	UsedAt time.Time
+	Cwd    string
 	// Turns counts the turns that began.
 	Turns int
 	// Size is the bytes of the log, or of its events in memory.
@@ -53,11 +56,11 @@ type Info struct {
 	Err error
 }
 
-// sortInfos puts the newest first; of two from the same millisecond the ids
-// decide.
+// sortInfos puts the session first that was used last. File systems can give
+// two logs one time: then the newer comes first, and at last the ids decide.
 func sortInfos(infos []Info) {
 	slices.SortFunc(infos, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(b.UsedAt.Compare(a.UsedAt), cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 

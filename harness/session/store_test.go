@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,10 +152,55 @@ func TestList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := list[2].Title; got != "better" {
+		i := slices.IndexFunc(list, func(i session.Info) bool { return i.ID == "a" })
+		if got := list[i].Title; got != "better" {
 			t.Errorf("title %q", got)
 		}
 	})
+}
+
+// The session that was used last comes first, however old it is.
+func TestListByUse(t *testing.T) {
+	stores(t, func(t *testing.T, store session.Store) {
+		for _, id := range []string{"old", "new"} {
+			create(t, store, id).Close()
+		}
+		// File times are coarse: without a pause both logs could have one.
+		pause(t)
+		s, err := store.Open(ctx, "old")
+		if err != nil {
+			t.Fatal(err)
+		}
+		converse(t, s, 1)
+		s.Close()
+		list, err := store.List(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list[0].ID != "old" || !list[0].UsedAt.After(list[1].UsedAt) {
+			t.Errorf("listed %+v", list)
+		}
+	})
+}
+
+// pause returns when a file written now has a later time than one written
+// before.
+func pause(t *testing.T) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "probe")
+	stamp := func() time.Time {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.ModTime()
+	}
+	for first := stamp(); !stamp().After(first); {
+		runtime.Gosched()
+	}
 }
 
 // A log that cannot be read is listed with the reason, and hides no other.

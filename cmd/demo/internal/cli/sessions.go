@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +17,10 @@ func (a *app) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, show, fork and delete the sessions of demo run",
-		Long: `sessions lists the sessions of the store, the newest first: id, when it began,
-turns, size, title and workspace. An ID can be shortened to its beginning, and
-last is the newest. To delete one takes 8 letters of its id.`,
+		Long: `sessions lists the sessions of the store, the one used last first: id, title,
+when it was last used, turns, size and workspace. An ID can be shortened to its
+beginning, and last is the one used last. To delete one takes 8 letters of its
+id.`,
 		Example: `  demo sessions
   demo sessions --json | jq -r .id
   demo sessions show last
@@ -47,6 +47,7 @@ type sessionLine struct {
 	ID        string `json:"id"`
 	Title     string `json:"title"`
 	CreatedAt int64  `json:"createdAt"` // Unix milliseconds
+	UsedAt    int64  `json:"usedAt"`    // Unix milliseconds
 	Cwd       string `json:"cwd"`
 	Turns     int    `json:"turns"`
 	Size      int64  `json:"size"` // bytes of the log
@@ -65,7 +66,7 @@ func (a *app) listSessions(ctx context.Context, store *session.FileStore, asJSON
 	}
 	for _, s := range all {
 		if asJSON {
-			line := sessionLine{s.ID, s.Title, s.CreatedAt, s.Cwd, s.Turns, s.Size, nil}
+			line := sessionLine{s.ID, s.Title, s.CreatedAt, usedAt(s), s.Cwd, s.Turns, s.Size, nil}
 			if s.Err != nil {
 				text := s.Err.Error()
 				line.Error = &text
@@ -82,6 +83,15 @@ func (a *app) listSessions(ctx context.Context, store *session.FileStore, asJSON
 	return nil
 }
 
+// usedAt returns when a session was last used in Unix milliseconds, or 0 where
+// its log cannot be read.
+func usedAt(s session.Info) int64 {
+	if s.UsedAt.IsZero() {
+		return 0
+	}
+	return s.UsedAt.UnixMilli()
+}
+
 func (a *app) sessionEntry(s session.Info) {
 	if s.Err != nil {
 		fmt.Fprintf(a.out, "%s  %s\n", s.ID, a.out.Paint(term.Red, term.Line(s.Err.Error())))
@@ -92,7 +102,7 @@ func (a *app) sessionEntry(s session.Info) {
 		title = "(no title)"
 	}
 	facts := []string{
-		time.UnixMilli(s.CreatedAt).Format("2006-01-02 15:04"), plural(s.Turns, "turn"), byteSize(s.Size), term.Line(s.Cwd),
+		s.UsedAt.Format("2006-01-02 15:04"), plural(s.Turns, "turn"), byteSize(s.Size), term.Line(s.Cwd),
 	}
 	fmt.Fprintf(a.out, "%s  %s\n", s.ID, a.out.Paint(term.Bold, title))
 	fmt.Fprintf(a.out, "  %s\n", a.out.Paint(term.Dim, strings.Join(facts, ", ")))

@@ -83,8 +83,8 @@ func (h home) make() error {
 	return nil
 }
 
-// find returns the session of an id, of the beginning of one, or the newest
-// one for "last".
+// find returns the session of an id, of the beginning of one, or the one
+// used last for "last".
 func find(ctx context.Context, store *session.FileStore, id string) (session.Info, error) {
 	all, err := store.List(ctx)
 	if err != nil {
