@@ -16,7 +16,11 @@ func (m *Model) take(r llm.Request) (Step, error) {
 	defer m.mu.Unlock()
 	m.requests = append(m.requests, r)
 	if m.played == len(m.steps) {
-		return Step{}, fmt.Errorf("the script has %d steps, and this is request %d", len(m.steps), len(m.requests))
+		answers := "1 answer"
+		if n := len(m.steps); n != 1 {
+			answers = fmt.Sprintf("%d answers", n)
+		}
+		return Step{}, fmt.Errorf("the script has %s, and this is request %d; give it one more", answers, len(m.requests))
 	}
 	step := m.steps[m.played]
 	m.played++

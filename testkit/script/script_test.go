@@ -77,8 +77,8 @@ func TestWholeAnswer(t *testing.T) {
 		t.Errorf("%d requests and %d steps left, want 4 and 0", len(m.Requests()), m.Left())
 	}
 	_, _, err := answer(t.Context(), m, llm.Request{})
-	if llm.ClassOf(err) != llm.Invalid || !strings.Contains(err.Error(), "4 steps") {
-		t.Errorf("beyond the script: %v, want an invalid request that names the 4 steps", err)
+	if llm.ClassOf(err) != llm.Invalid || !strings.Contains(err.Error(), "4 answers") {
+		t.Errorf("beyond the script: %v, want an invalid request that names the 4 answers", err)
 	}
 	m.Add(script.Step{Text: "more"})
 	if a, _, err := answer(t.Context(), m, llm.Request{}); err != nil || a.Blocks()[0].Text != "more" {

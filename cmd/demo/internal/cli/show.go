@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,7 +91,10 @@ func (a *app) findLog(ctx context.Context, store, name string) (home, *session.L
 		h = home{} // the log is there; its images may not be
 	}
 	log, err := session.ReadFile(name)
-	return h, log, err
+	if err != nil {
+		return h, nil, notLog(name, err)
+	}
+	return h, log, nil
 }
 
 // showLog prints a conversation.
@@ -148,6 +152,9 @@ func (a *app) writePage(ctx context.Context, log *session.Log, name, images stri
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".bridle-*")
 	if err != nil {
+		if at := new(fs.PathError); errors.As(err, &at) {
+			at.Path = name // that of the temporary file is nothing to anybody
+		}
 		return fileFailure(err)
 	}
 	defer func() {

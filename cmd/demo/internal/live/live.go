@@ -19,6 +19,7 @@ import (
 	"github.com/bridle-go/bridle/harness/llm"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/harness/tool"
+	"github.com/bridle-go/bridle/plugins/fileops"
 )
 
 // Lookup finds the tool that presents a call.
@@ -164,6 +165,10 @@ func (v *View) Event(e session.Event) {
 		with(e, v.retry)
 	case session.TypeTurnEnd:
 		with(e, v.turnEnd)
+	case fileops.TypeReceipt:
+		if text := Rewound(e, v.dir); text != "" {
+			v.remark(term.Dim, text)
+		}
 	}
 }
 

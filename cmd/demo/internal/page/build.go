@@ -112,6 +112,10 @@ func (b *builder) event(e session.Event) {
 	case session.TypeRequestContext, session.TypeTitle, session.TypeInboxSpliced, session.TypeObserved:
 		// The page's head, the messages and the cards show what these say.
 	default:
+		if text := live.Rewound(e, b.src.Log.Header.Cwd); text != "" {
+			b.note(text)
+			return
+		}
 		t := b.current()
 		if t.others == nil {
 			t.others = map[string]int{}
