@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bridle-go/bridle/cmd/demo/internal/cli"
 	"github.com/bridle-go/bridle/harness/session"
@@ -221,22 +222,64 @@ func TestAnInterruptEndsTheTurnAndKeepsTheSession(t *testing.T) {
 	}
 }
 
+// What was typed while the model spoke is not lost with the turn.
+func TestAnInterruptKeepsWhatWasTyped(t *testing.T) {
+	store := t.TempDir()
+	var interrupts cli.Interrupts
+	file := scriptFile(t, slow, map[string]any{"text": "Back again."})
+	steerThenInterrupt := func(p *person) {
+		types("steer me")(p)
+		for !logged(store, "steer me") {
+			time.Sleep(time.Millisecond)
+		}
+		interrupts.Interrupt()
+	}
+	status, out := at(t, t.Context(), &interrupts, []string{"run", "--script", file, "--store", store, "--cwd", t.TempDir()},
+		reaction{"› ", types("wait for it")},
+		reaction{"I think", steerThenInterrupt},
+		reaction{"1 message that you typed came too late for this turn, and will go with the next", func(*person) {}},
+		reaction{"› ", types("go on")},
+		reaction{"Back again.", func(*person) {}}, reaction{"› ", hangsUp},
+	)
+	if status != 0 {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	if got, want := said(t, only(t, store)), "wait for it, aborted, go on, steer me, completed"; got != want {
+		t.Errorf("the session has %q, want %q", got, want)
+	}
+}
+
+// logged reports whether a log of the store has a text in it.
+func logged(store, text string) bool {
+	logs, _ := filepath.Glob(filepath.Join(store, "sessions", "*.jsonl"))
+	for _, name := range logs {
+		if data, err := os.ReadFile(name); err == nil && bytes.Contains(data, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// A session that was never given a task is not kept.
 func TestAnInterruptAtThePromptEndsTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var interrupts cli.Interrupts
-	status, out := at(t, ctx, &interrupts, []string{"run", "--script", scriptFile(t, slow), "--store", t.TempDir(), "--cwd", t.TempDir()},
+	store := t.TempDir()
+	status, out := at(t, ctx, &interrupts, []string{"run", "--script", scriptFile(t, slow), "--store", store, "--cwd", t.TempDir()},
 		reaction{"› ", func(*person) {
 			if interrupts.Interrupt() {
 				t.Error("somebody took the interrupt")
 			}
 			cancel()
 		}},
-		reaction{"resume: demo run --resume ", func(*person) {}},
 		reaction{"demo: ABORTED: interrupted\n", func(*person) {}},
 	)
-	if status != 130 {
+	if status != 130 || strings.Contains(out, "resume:") {
 		t.Errorf("status %d:\n%s", status, out)
+	}
+	if all, err := session.NewFileStore(filepath.Join(store, "sessions"), session.Config{}).List(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("the store has %v, %v", all, err)
 	}
 }
 

@@ -200,7 +200,7 @@ func (r *running) summary() string {
 
 // farewell tells what was used and how to go on.
 func (r *running) farewell(ctx context.Context) {
-	if r.discard {
+	if r.discard || r.unused() {
 		return
 	}
 	if r.flags.json {

@@ -245,8 +245,9 @@ func (r *running) close(ctx context.Context) error {
 	}
 	err := r.scope.Close()
 	if r.session != nil {
+		discard := r.discard || r.unused()
 		err = errors.Join(err, r.session.Close())
-		if r.discard {
+		if discard {
 			err = errors.Join(err, r.store.Delete(context.WithoutCancel(ctx), r.session.ID()))
 		}
 	}
@@ -268,6 +269,9 @@ func (r *running) turn(ctx context.Context, task string) error {
 	}
 	r.view.Pause()
 	defer r.view.Resume()
+	if n := len(r.session.Inbox(session.NextStep)); n > 0 && !r.flags.json {
+		fmt.Fprintf(r.app.out, "\n%s\n", dim(r.app.out, plural(n, "message")+" that you typed came too late for this turn, and will go with the next"))
+	}
 	switch {
 	case wantsKey(err) && r.flags.script == "":
 		// Nothing was sent. A new session has nothing in it, then.
@@ -283,6 +287,12 @@ func (r *running) turn(ctx context.Context, task string) error {
 		fmt.Fprintf(r.app.out, "\n%s\n", dim(r.app.out, fmt.Sprintf("%s in %v", plural(outcome.Steps, "step"), took)))
 	}
 	return nil
+}
+
+// unused tells that a new session was never given a task.
+func (r *running) unused() bool {
+	return r.flags.resume == "" && r.session.LastTurn() == 0 &&
+		len(r.session.Inbox(session.NextTurn))+len(r.session.Inbox(session.NextStep)) == 0
 }
 
 // wantsKey tells that no request was made, for want of a key.
