@@ -192,7 +192,8 @@ func itemsOf(events iter.Seq2[session.Event, error]) ([]item, error) {
 	}), nil
 }
 
-// backTo gives what to take back, in that order, to come to the end of a turn. Of ways that are equally long the newest is gone.
+// backTo gives what to take back, in that order, to come to the end of a turn.
+// Of ways that are equally long the newest is gone.
 func (t *timeline) backTo(turn int) []hop {
 	goal := t.turns[turn]
 	type reached struct {
