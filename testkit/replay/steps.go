@@ -64,7 +64,9 @@ back:
 		case session.TypeAssistantMessage:
 			var b session.AssistantMessage
 			_ = e.Decode(&b)
-			if p.finished(e.SourceEventSeqs, t) && !t.cut {
+			// A finished answer without calls ends its turn whatever happens then,
+			// so what stopped the turn came with the end of the stream.
+			if p.finished(e.SourceEventSeqs, t) && !t.cut && len(b.Message.ToolCalls()) > 0 {
 				break back
 			}
 			if t.cut && !p.wroteAfterCrash(i-1, t) {
