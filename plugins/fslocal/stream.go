@@ -152,11 +152,11 @@ type readAhead struct {
 	src *source
 	sum treeHash
 
-	begun bool
-	todo  chan int64 // numbers of the chunks to be read
-	slots [streamDepth]slot
-	work  sync.WaitGroup
-	ended bool
+	begun  bool
+	wanted chan int64 // numbers of the chunks to be read
+	slots  [streamDepth]slot
+	work   sync.WaitGroup
+	ended  bool
 
 	number  int64  // of the chunk being handed out
 	current []byte // what is left of it
@@ -237,7 +237,7 @@ func (r *readAhead) next() {
 	if !r.begun {
 		r.begin()
 	} else {
-		r.todo <- r.number + streamDepth // has room for every slot
+		r.wanted <- r.number + streamDepth // has room for every slot
 		r.number++
 	}
 	s := &r.slots[r.number%streamDepth]
@@ -255,14 +255,14 @@ func (r *readAhead) take(s *slot) {
 
 func (r *readAhead) begin() {
 	r.begun = true
-	r.todo = make(chan int64, streamDepth)
+	r.wanted = make(chan int64, streamDepth)
 	for i := range r.slots {
 		r.slots[i] = slot{ready: make(chan struct{}, 1), buf: make([]byte, streamChunk)}
-		r.todo <- int64(i)
+		r.wanted <- int64(i)
 	}
 	for range streamReaders {
 		r.work.Go(func() {
-			for number := range r.todo {
+			for number := range r.wanted {
 				s := &r.slots[number%streamDepth]
 				r.fill(s, func(p []byte) (int, error) { return r.src.ReadAt(p, number*streamChunk) })
 				s.ready <- struct{}{}
@@ -284,7 +284,7 @@ func (r *readAhead) fill(s *slot, read func([]byte) (int, error)) {
 func (r *readAhead) stop() {
 	if r.begun && !r.ended {
 		r.ended = true
-		close(r.todo)
+		close(r.wanted)
 		r.work.Wait()
 	}
 }

@@ -1,8 +1,7 @@
 package live
 
 import (
-	"path/filepath"
-
+	"github.com/bridle-go/bridle/cmd/demo/internal/render"
 	"github.com/bridle-go/bridle/harness/session"
 	"github.com/bridle-go/bridle/plugins/fileops"
 )
@@ -25,20 +24,9 @@ func Rewound(e session.Event, dir string) string {
 	if e.Decode(&body) != nil || r.Operation != "rewind" {
 		return ""
 	}
-	text := "rewind: " + r.Effect + " " + within(dir, r.Path)
+	text := "rewind: " + r.Effect + " " + render.Near(dir, r.Path)
 	if r.To != "" {
-		text += " to " + within(dir, r.To)
+		text += " to " + render.Near(dir, r.To)
 	}
 	return text
-}
-
-// within shortens a path below a directory.
-func within(dir, path string) string {
-	if dir == "" {
-		return path
-	}
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }

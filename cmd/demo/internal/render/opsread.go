@@ -261,11 +261,15 @@ func (p *Printer) drawn(r opsResult) {
 
 // near is a path as it is shown: relative to the directory of the printer where
 // it is below it.
-func (p *Printer) near(path string) string {
-	if rel, err := filepath.Rel(p.dir, path); err == nil && filepath.IsLocal(rel) {
-		return term.Line(rel)
+func (p *Printer) near(path string) string { return term.Line(Near(p.dir, path)) }
+
+// Near returns a path relative to a directory where it is below it, else as it
+// is.
+func Near(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
-	return term.Line(path)
+	return path
 }
 
 func (p *Printer) searched(r opsResult) {
