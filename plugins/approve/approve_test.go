@@ -125,6 +125,18 @@ func checkPair(t *testing.T, s *session.Session, outcome approval.Outcome) {
 	}
 }
 
+// askWithdrawn asks a question that is cancelled while it is open, and checks
+// what the caller and the log are told.
+func askWithdrawn(ctx context.Context, t *testing.T, service approval.Service, s *session.Session) {
+	t.Helper()
+	got, err := service.Request(ctx, &tool.Call{Agent: &tool.Agent{Session: s}},
+		approval.Request{ToolName: "write", CallID: "c1", Reason: "need it", Path: "/w/a", Before: "00", After: "11"})
+	if got != approval.Cancelled || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	checkPair(t, s, approval.Cancelled)
+}
+
 func TestAbortWithdrawsTheQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var bus event.Bus
@@ -138,12 +150,7 @@ func TestAbortWithdrawsTheQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSession(t)
-	got, err := service.Request(ctx, &tool.Call{Agent: &tool.Agent{Session: s}},
-		approval.Request{ToolName: "write", CallID: "c1", Reason: "need it", Path: "/w/a", Before: "00", After: "11"})
-	if got != approval.Cancelled || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %q, %v", got, err)
-	}
-	checkPair(t, s, approval.Cancelled)
+	askWithdrawn(ctx, t, service, s)
 }
 
 // An answerer that does not notice that the question is withdrawn does not keep
@@ -163,12 +170,7 @@ func TestAbortDoesNotWaitForADeafAnswerer(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newSession(t)
-		got, err := service.Request(ctx, &tool.Call{Agent: &tool.Agent{Session: s}},
-			approval.Request{ToolName: "write", CallID: "c1", Reason: "need it", Path: "/w/a", Before: "00", After: "11"})
-		if got != approval.Cancelled || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %q, %v", got, err)
-		}
-		checkPair(t, s, approval.Cancelled)
+		askWithdrawn(ctx, t, service, s)
 		close(deaf)
 		synctest.Wait()
 		checkPair(t, s, approval.Cancelled)

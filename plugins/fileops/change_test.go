@@ -88,36 +88,7 @@ func TestChangingSchemas(t *testing.T) {
 		"backup_file":   "file_path:string! backup_root:string label:string",
 		"rollback_file": "file_path:string! backup_id:string! backup_root:string allow_target_override:boolean dry_run:boolean!",
 	} {
-		def, err := d.Tools().Lookup(nil, name)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		var s struct {
-			Properties map[string]struct{ Type, Description string }
-			Required   []string
-		}
-		if err := json.Unmarshal(def.Input, &s); err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]string{}
-		for p, v := range s.Properties {
-			got[p] = v.Type
-			if slices.Contains(s.Required, p) {
-				got[p] += "!"
-			}
-			if v.Description == "" {
-				t.Errorf("%s.%s has no description", name, p)
-			}
-		}
-		want := map[string]string{}
-		for f := range strings.FieldsSeq(spec) {
-			p, typ, _ := strings.Cut(f, ":")
-			want[p] = typ
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		checkSchema(t, d, name, spec)
 	}
 }
 

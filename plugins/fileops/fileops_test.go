@@ -76,39 +76,43 @@ func TestSchemas(t *testing.T) {
 		"validate_file":  "file_path:string content:string format:string",
 	}
 	for name, spec := range want {
-		def, err := d.Tools().Lookup(nil, name)
-		if err != nil {
-			t.Error(err)
-			continue
+		checkSchema(t, d, name, spec)
+	}
+}
+
+// checkSchema compares the fields of a tool's input, with their types and a mark
+// for required ones, and wants each described. spec is "name:type name:type!".
+func checkSchema(t *testing.T, d *harness.Deployment, name, spec string) {
+	t.Helper()
+	def, err := d.Tools().Lookup(nil, name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var s struct {
+		Properties map[string]struct{ Type, Description string }
+		Required   []string
+	}
+	if err := json.Unmarshal(def.Input, &s); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	got := map[string]string{}
+	for p, v := range s.Properties {
+		got[p] = v.Type
+		if slices.Contains(s.Required, p) {
+			got[p] += "!"
 		}
-		var s struct {
-			Properties map[string]struct {
-				Type        string
-				Description string
-			}
-			Required []string
+		if v.Description == "" {
+			t.Errorf("%s.%s has no description", name, p)
 		}
-		if err := json.Unmarshal(def.Input, &s); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		got := map[string]string{}
-		for p, v := range s.Properties {
-			got[p] = v.Type
-			if slices.Contains(s.Required, p) {
-				got[p] += "!"
-			}
-			if v.Description == "" {
-				t.Errorf("%s.%s has no description", name, p)
-			}
-		}
-		wanted := map[string]string{}
-		for f := range strings.FieldsSeq(spec) {
-			p, typ, _ := strings.Cut(f, ":")
-			wanted[p] = typ
-		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+	}
+	want := map[string]string{}
+	for f := range strings.FieldsSeq(spec) {
+		p, typ, _ := strings.Cut(f, ":")
+		want[p] = typ
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 
